@@ -1,0 +1,15 @@
+# Third-party libraries, all from Debian (docs/dependencies.md says why each).
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+find_package(CLI11 REQUIRED)
+include(Simdjson)
+
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)
+pkg_check_modules(isal REQUIRED IMPORTED_TARGET libisal)
+pkg_check_modules(sqlite3 REQUIRED IMPORTED_TARGET sqlite3)
+
+if(STEPSCOPE_TESTS)
+  find_package(GTest REQUIRED)
+  include(GoogleTest)
+endif()

@@ -1,0 +1,43 @@
+# stepscope_layer(<layer> [USES <layer>...] [LIBS <target>...] [MAIN <executable>])
+#
+# Makes the library stepscope_<layer> from src/<layer>/**.cc and the test executable <layer>_test from
+# src/<layer>/**_test.cc. USES are layers whose headers it may include; LIBS are third-party libraries,
+# for its sources only. With MAIN, src/<layer>/main.cc becomes that executable. A layer without
+# sources is an empty library, a layer without tests has no test executable.
+function(stepscope_layer layer)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "MAIN" "USES;LIBS")
+  set(dir ${PROJECT_SOURCE_DIR}/src/${layer})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${dir}/*.cc)
+  set(tests ${sources})
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "_test\\.cc$|/main\\.cc$")
+  list(TRANSFORM arg_USES PREPEND stepscope_)
+
+  set(library stepscope_${layer})
+  if(sources)
+    add_library(${library} STATIC ${sources})
+    target_compile_options(${library} PRIVATE ${STEPSCOPE_WARNINGS})
+    target_include_directories(${library} PUBLIC ${PROJECT_SOURCE_DIR}/src)
+    target_link_libraries(${library} PUBLIC ${arg_USES} PRIVATE ${arg_LIBS})
+  else()
+    add_library(${library} INTERFACE)
+    target_include_directories(${library} INTERFACE ${PROJECT_SOURCE_DIR}/src)
+    target_link_libraries(${library} INTERFACE ${arg_USES})
+  endif()
+
+  if(arg_MAIN AND EXISTS ${dir}/main.cc)
+    add_executable(${arg_MAIN} ${dir}/main.cc)
+    target_compile_options(${arg_MAIN} PRIVATE ${STEPSCOPE_WARNINGS})
+    target_link_libraries(${arg_MAIN} PRIVATE ${library} ${arg_LIBS})
+    set_target_properties(${arg_MAIN} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+  endif()
+
+  if(STEPSCOPE_TESTS AND tests)
+    add_executable(${layer}_test ${tests})
+    target_compile_options(${layer}_test PRIVATE ${STEPSCOPE_WARNINGS})
+    target_link_libraries(${layer}_test PRIVATE ${library} ${arg_LIBS} GTest::gtest_main)
+    gtest_discover_tests(${layer}_test
+      TEST_PREFIX ${layer}/ WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} DISCOVERY_MODE PRE_TEST
+      PROPERTIES TIMEOUT 300)
+  endif()
+endfunction()

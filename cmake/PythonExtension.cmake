@@ -1,0 +1,29 @@
+# The front end `python`: src/python/*.cc become the extension stepscope._core, for one interpreter.
+# In a checkout it is put beside the package in python/stepscope; in a wheel build (scikit-build-core
+# sets SKBUILD) package, extension and command are installed.
+if(CMAKE_SOURCE_DIR STREQUAL PROJECT_SOURCE_DIR AND NOT SKBUILD AND NOT EXISTS "${Python_EXECUTABLE}")
+  message(STATUS "stepscope: no Python at '${Python_EXECUTABLE}' (make setup); extension not built")
+  return()
+endif()
+find_package(Python 3.11 REQUIRED COMPONENTS Interpreter Development.Module)
+execute_process(COMMAND ${Python_EXECUTABLE} -m nanobind --cmake_dir
+  OUTPUT_VARIABLE nanobind_ROOT OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+find_package(nanobind CONFIG QUIET)
+file(GLOB python_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/python/*.cc)
+if(NOT nanobind_FOUND)
+  message(STATUS "stepscope: ${Python_EXECUTABLE} has no nanobind (make setup); extension not built")
+  return()
+elseif(NOT python_sources)
+  message(STATUS "stepscope: src/python has no sources; extension not built")
+  return()
+endif()
+
+nanobind_add_module(_core NB_STATIC ${python_sources})
+target_compile_options(_core PRIVATE ${STEPSCOPE_WARNINGS})
+target_link_libraries(_core PRIVATE stepscope_advise PkgConfig::sqlite3)
+if(SKBUILD)
+  include(PythonInstall)
+else()
+  set_target_properties(_core PROPERTIES
+    LIBRARY_OUTPUT_DIRECTORY ${PROJECT_SOURCE_DIR}/python/stepscope)
+endif()
