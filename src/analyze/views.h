@@ -1,0 +1,47 @@
+// The views: each a function from a trace to a table, one per file, listed in registry.cc. Columns that
+// scripts may rely on are fixed by docs/views.md.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "analyze/table.h"
+#include "base/status.h"
+#include "trace/slice_stream.h"
+#include "trace/trace.h"
+
+namespace stepscope {
+
+// Made from the whole trace.
+Result<Table> overview(const Trace& trace, const TableOptions& options);
+Result<Table> tracks(const Trace& trace, const TableOptions& options);
+Result<Table> operators(const Trace& trace, const TableOptions& options);
+Result<Table> kernels(const Trace& trace, const TableOptions& options);
+Result<Table> steps(const Trace& trace, const TableOptions& options);
+Result<Table> devices(const Trace& trace, const TableOptions& options);
+Result<Table> memory(const Trace& trace, const TableOptions& options);
+Result<Table> tree(const Trace& trace, const TableOptions& options);
+Result<Table> functions(const Trace& trace, const TableOptions& options);
+
+// The same from a stream of blocks, for files larger than memory. Columns that need the whole trace
+// (memory of operators) are null there.
+Result<Table> stream_operators(SliceStream& stream, const TableOptions& options);
+Result<Table> stream_kernels(SliceStream& stream, const TableOptions& options);
+Result<Table> stream_functions(SliceStream& stream, const TableOptions& options);
+
+struct View {
+  std::string_view name;
+  std::string_view summary;       // one line for --help
+  std::string_view default_sort;  // as TableOptions::sort; "" keeps the order of the analysis
+  int64_t default_limit;          // 0: all rows
+  Result<Table> (*make)(const Trace&, const TableOptions&);
+  Result<Table> (*make_from_stream)(SliceStream&, const TableOptions&);  // null: can not stream
+};
+
+std::span<const View> views();
+const View* find_view(std::string_view name);
+
+// Makes a view, then filters, sorts and limits it; adds the trace's stats. The one way for front ends.
+Result<Table> make_view(const Trace& trace, std::string_view name, const TableOptions& options);
+
+}  // namespace stepscope
