@@ -1,0 +1,120 @@
+# Stepscope: one command per task. `make` alone lists them.
+.DEFAULT_GOAL := help
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+MAKEFLAGS += --no-print-directory
+
+PYTHON ?= python3.11
+OTHER_PYTHONS ?= 3.12 3.13
+FUZZ_SECONDS ?= 60
+JOBS ?= $(shell nproc)
+VENV := .venv
+RESULTS := build/results
+DEMO := outputs/demo
+CXX_SOURCES = $(shell find src fuzz bench -name '*.cc' -o -name '*.h')
+PYTEST = $(VENV)/bin/python -m pytest -q -rs
+
+.PHONY: help
+help:  ## Print this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: setup
+setup:  ## Install what is missing from Debian and PyPI (quick when nothing is)
+	@PYTHON=$(PYTHON) scripts/setup
+
+build/%/build.ninja: CMakePresets.json $(VENV)/.stamp
+	cmake --preset $*
+
+$(VENV)/.stamp:
+	@PYTHON=$(PYTHON) scripts/setup
+
+.PHONY: build
+build: setup build-release  ## Build .venv/bin/stepscope and the Python package
+	@ln -sf ../../build/release/bin/stepscope $(VENV)/bin/stepscope
+
+build-%: build/%/build.ninja
+	cmake --build --preset $* --parallel $(JOBS)
+
+.PHONY: demo
+demo: build  ## Profile a small PyTorch training run and print what Stepscope says about it
+	@scripts/demo $(DEMO)
+
+.PHONY: test
+test:  ## Lint; release, ASan and UBSan tests; 10 s per fuzzer; golden, CLI and Python tests
+	@rm -rf $(RESULTS) && mkdir -p $(RESULTS)
+	@$(MAKE) lint build
+	@$(MAKE) ctest-release ctest-asan
+	@$(MAKE) fuzz FUZZ_SECONDS=10
+	@$(MAKE) $(OTHER_PYTHONS:%=pytest-%) pytest-asan pytest-release
+	@$(VENV)/bin/python scripts/test_summary.py $(RESULTS)
+
+.PHONY: test-all
+test-all:  ## The same, and TSan, 10 minutes per fuzzer, heavy live tests, the wheel
+	@rm -rf $(RESULTS) && mkdir -p $(RESULTS)
+	@$(MAKE) lint build
+	@$(MAKE) ctest-release ctest-asan ctest-tsan
+	@$(MAKE) build-benchmarks
+	@$(MAKE) fuzz FUZZ_SECONDS=600
+	@$(MAKE) $(OTHER_PYTHONS:%=pytest-%) pytest-asan pytest-wheel pytest-all
+	@$(VENV)/bin/python scripts/test_summary.py $(RESULTS)
+
+ctest-%: build-%
+	ctest --preset $* -j $(JOBS) --output-junit $(CURDIR)/$(RESULTS)/ctest-$*.xml
+
+pytest-release: build
+	$(PYTEST) -m 'not heavy' --junitxml=$(RESULTS)/pytest.xml tests/golden tests/cli tests/python
+
+pytest-all: build
+	$(PYTEST) --junitxml=$(RESULTS)/pytest-all.xml tests/golden tests/cli tests/python
+
+# The command's tests once more, with the sanitized binary.
+pytest-asan: build-asan
+	STEPSCOPE_BIN=build/asan/bin/stepscope $(PYTEST) -m 'not heavy' \
+	  --junitxml=$(RESULTS)/pytest-asan.xml tests/golden tests/cli
+
+pytest-wheel: wheel
+	$(PYTEST) --junitxml=$(RESULTS)/pytest-wheel.xml tests/wheel
+
+# The Python tests for another interpreter, where there is one.
+pytest-3.%: build
+	@scripts/test_other_python 3.$* $(RESULTS)
+
+.PHONY: bench
+bench: build build-benchmarks  ## Measure against peers and limits
+	@scripts/setup peers
+	$(VENV)/bin/python bench/run.py
+
+build-benchmarks: build-release
+	cmake --build --preset release --parallel $(JOBS) --target benchmarks
+
+.PHONY: fuzz
+fuzz: setup build-fuzz  ## Run every fuzzer for FUZZ_SECONDS (60)
+	@JOBS=$(JOBS) scripts/fuzz $(FUZZ_SECONDS)
+
+.PHONY: lint
+lint: setup  ## Check layers, formatting and types
+	$(VENV)/bin/python scripts/check_layers.py
+	echo $(CXX_SOURCES) | xargs -n 8 -P $(JOBS) clang-format-16 --dry-run -Werror
+	$(VENV)/bin/ruff check -q .
+	$(VENV)/bin/ruff format -q --check .
+	$(VENV)/bin/mypy
+
+.PHONY: format
+format: setup  ## Format all sources
+	echo $(CXX_SOURCES) | xargs clang-format-16 -i
+	$(VENV)/bin/ruff check -q --fix .
+	$(VENV)/bin/ruff format -q .
+
+.PHONY: golden-update
+golden-update: build  ## Write what is printed now as expected, and show the difference
+	-$(PYTEST) tests/golden --update-golden
+	git diff -- tests
+
+.PHONY: wheel
+wheel: setup  ## Build dist/*.whl, with the shared libraries it needs inside
+	@scripts/wheel
+
+.PHONY: clean
+clean:  ## Remove everything that was built or installed here
+	rm -rf build dist outputs .venv .venv-* .deps .mypy_cache .ruff_cache .pytest_cache
+	rm -f python/stepscope/_core*.so

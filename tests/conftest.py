@@ -1,0 +1,48 @@
+"""What the tests share: the command, the sample traces beside the checkout, `--update-golden`."""
+
+import os
+import pathlib
+import subprocess
+import sys
+from collections.abc import Callable
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update-golden", action="store_true", help="write the output as expected")
+
+
+@pytest.fixture
+def update_golden(request: pytest.FixtureRequest) -> bool:
+    return bool(request.config.getoption("--update-golden"))
+
+
+@pytest.fixture(scope="session")
+def stepscope_bin() -> pathlib.Path:
+    """The command under test: $STEPSCOPE_BIN, else the one beside this Python."""
+    default = pathlib.Path(sys.executable).parent / "stepscope"
+    return pathlib.Path(os.environ.get("STEPSCOPE_BIN", default)).absolute()
+
+
+@pytest.fixture(scope="session")
+def stepscope(stepscope_bin: pathlib.Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Runs the command from the checkout's root: `stepscope("report", path, check=True).stdout`."""
+
+    def run(*args: object, **kwargs: object) -> subprocess.CompletedProcess[str]:
+        command = [str(stepscope_bin), *map(str, args)]
+        options = {"cwd": ROOT, "text": True, "capture_output": True, "timeout": 600} | kwargs
+        return subprocess.run(command, **options)  # type: ignore[call-overload, no-any-return]
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> pathlib.Path:
+    """The sample traces beside the checkout, ../shared/data; the test is skipped without them."""
+    folder = ROOT.parent / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip("no sample traces in ../shared/data")
+    return folder
