@@ -22,6 +22,7 @@ help:  ## Print this list
 setup:  ## Install what is missing from Debian and PyPI (quick when nothing is)
 	@PYTHON=$(PYTHON) scripts/setup
 
+.PRECIOUS: build/%/build.ninja
 build/%/build.ninja: CMakePresets.json $(VENV)/.stamp
 	cmake --preset $*
 
@@ -40,22 +41,22 @@ demo: build  ## Profile a small PyTorch training run and print what Stepscope sa
 	@scripts/demo $(DEMO)
 
 .PHONY: test
-test:  ## Lint; release, ASan and UBSan tests; 10 s per fuzzer; golden, CLI and Python tests
+test:  ## Lint; release, ASan and UBSan tests; 10 s per fuzzer; golden, CLI, Python, wheel tests
 	@rm -rf $(RESULTS) && mkdir -p $(RESULTS)
 	@$(MAKE) lint build
 	@$(MAKE) ctest-release ctest-asan
 	@$(MAKE) fuzz FUZZ_SECONDS=10
-	@$(MAKE) $(OTHER_PYTHONS:%=pytest-%) pytest-asan pytest-release
+	@$(MAKE) pytest-wheel $(OTHER_PYTHONS:%=pytest-%) pytest-asan pytest-release
 	@$(VENV)/bin/python scripts/test_summary.py $(RESULTS)
 
 .PHONY: test-all
-test-all:  ## The same, and TSan, 10 minutes per fuzzer, heavy live tests, the wheel
+test-all:  ## The same, and TSan, 10 minutes per fuzzer, heavy live tests
 	@rm -rf $(RESULTS) && mkdir -p $(RESULTS)
 	@$(MAKE) lint build
 	@$(MAKE) ctest-release ctest-asan ctest-tsan
 	@$(MAKE) build-benchmarks
 	@$(MAKE) fuzz FUZZ_SECONDS=600
-	@$(MAKE) $(OTHER_PYTHONS:%=pytest-%) pytest-asan pytest-wheel pytest-all
+	@$(MAKE) pytest-wheel $(OTHER_PYTHONS:%=pytest-%) pytest-asan pytest-all
 	@$(VENV)/bin/python scripts/test_summary.py $(RESULTS)
 
 ctest-%: build-%

@@ -1,7 +1,7 @@
 # The front end `python`: src/python/*.cc become the extension stepscope._core, for one interpreter.
 # In a checkout it is put beside the package in python/stepscope; in a wheel build (scikit-build-core
 # sets SKBUILD) package, extension and command are installed.
-if(CMAKE_SOURCE_DIR STREQUAL PROJECT_SOURCE_DIR AND NOT SKBUILD AND NOT EXISTS "${Python_EXECUTABLE}")
+if(NOT SKBUILD AND NOT EXISTS "${Python_EXECUTABLE}")
   message(STATUS "stepscope: no Python at '${Python_EXECUTABLE}' (make setup); extension not built")
   return()
 endif()
@@ -18,7 +18,7 @@ elseif(NOT python_sources)
   return()
 endif()
 
-nanobind_add_module(_core NB_STATIC ${python_sources})
+nanobind_add_module(_core NB_STATIC NB_SUPPRESS_WARNINGS ${python_sources})
 target_compile_options(_core PRIVATE ${STEPSCOPE_WARNINGS})
 target_link_libraries(_core PRIVATE stepscope_advise PkgConfig::sqlite3)
 if(SKBUILD)

@@ -1,0 +1,75 @@
+"""The built wheel in an environment of its own, as a user would have it. Run by `make test`."""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+OURS = ("libsimdjson", "libzstd", "libisal", "libfmt", "libsqlite3")
+
+
+def run(*command: object, **environment: str) -> str:
+    result = subprocess.run(
+        list(map(str, command)),
+        cwd="/",
+        env={"PATH": "/usr/bin:/bin", "HOME": os.environ.get("HOME", "/")} | environment,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    assert result.returncode == 0, result.stdout
+    return result.stdout
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    """A fresh environment that has the wheel of dist/ and nothing else."""
+    wheels = list((ROOT / "dist").glob("*.whl"))
+    if not wheels:
+        pytest.skip("no wheel in dist/ (make wheel)")
+    folder = tmp_path_factory.mktemp("wheel") / "env"
+    run(sys.executable, "-m", "venv", folder)
+    run(folder / "bin/python", "-m", "pip", "install", "-q", "--no-index", wheels[0])
+    return folder
+
+
+def test_wheel_brings_its_shared_libraries_along(installed: pathlib.Path) -> None:
+    site = installed / "lib" / f"python3.{sys.version_info.minor}" / "site-packages"
+    extension = next((site / "stepscope").glob("_core*.so"))
+    for binary in (site / "stepscope/bin/stepscope", extension):
+        listed = run("ldd", binary)
+        assert "not found" not in listed
+        for line in listed.splitlines():
+            if line.strip().startswith(OURS):
+                resolved = pathlib.Path(line.split("=>")[1].split()[0]).resolve()
+                assert resolved.is_relative_to(site.resolve()), line
+
+
+def test_command_runs_without_python(installed: pathlib.Path) -> None:
+    trace = run("sh", "-x", installed / "bin/stepscope", "--version")
+    assert "find_spec" not in trace
+    assert run(installed / "bin/stepscope", "--version").strip()
+
+
+def test_command_runs_through_a_link(installed: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    link = tmp_path / "stepscope"
+    link.symlink_to(installed / "bin/stepscope")
+    assert run(link, "--version") == run(installed / "bin/stepscope", "--version")
+
+
+def test_command_is_found_when_its_package_lies_elsewhere(
+    installed: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    moved = tmp_path / "stepscope"
+    moved.write_bytes((installed / "bin/stepscope").read_bytes())
+    moved.chmod(0o755)
+    path = f"{installed}/bin:/usr/bin:/bin"
+    assert run(moved, "--version", PATH=path) == run(installed / "bin/stepscope", "--version")
+
+
+def test_package_is_importable(installed: pathlib.Path) -> None:
+    found = run(installed / "bin/python", "-c", "import stepscope; print(stepscope.__file__)")
+    assert pathlib.Path(found.strip()).is_relative_to(installed)
