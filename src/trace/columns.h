@@ -20,6 +20,7 @@ class DurationColumn {
   static constexpr uint32_t kLong = UINT32_MAX;
 
   void reserve(size_t rows) { short_ns_.reserve(rows); }
+  void shrink_to_fit() { short_ns_.shrink_to_fit(); }
   void push_back(int64_t dur_ns);
   void set(uint32_t row, int64_t dur_ns);
   // Appends values that are already in this form (rows of `longs` count from the first of `shorts`).

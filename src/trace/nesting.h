@@ -36,7 +36,7 @@ class Nesting {
   template <typename OnClose>
   void open(SliceId row, LabelId label, int64_t start_ns, int64_t dur_ns, OnClose&& on_close) {
     const int64_t end_ns = start_ns + dur_ns;
-    while (!stack_.empty() && !holds(stack_.back(), start_ns, end_ns)) close(on_close);
+    while (!stack_.empty() && !holds(stack_.back().end_ns, start_ns, end_ns)) close(on_close);
     if (!stack_.empty()) {
       stack_.back().children_ns += dur_ns;
       ++stack_.back().child_count;
@@ -51,9 +51,10 @@ class Nesting {
 
   const std::vector<Slice>& stack() const { return stack_; }
 
-  // The rule of nesting, the same everywhere: starts in it and does not end after it.
-  static bool holds(const Slice& outer, int64_t start_ns, int64_t end_ns) {
-    return start_ns < outer.end_ns && end_ns <= outer.end_ns;
+  // The rule of nesting, the same everywhere: a slice is in an earlier one when it starts before that
+  // one's end and does not end after it.
+  static bool holds(int64_t outer_end_ns, int64_t start_ns, int64_t end_ns) {
+    return start_ns < outer_end_ns && end_ns <= outer_end_ns;
   }
 
  private:

@@ -14,7 +14,7 @@ enum class Stat : uint8_t {
   kEventsRead = 0,      // in the file, good or bad
   kEventsSkipped,       // not understood: bad JSON, no name, no time
   kEventsMended,        // read after a control character or bad UTF-8 was replaced
-  kBeginsWithoutEnd,    // closed at the end of their track
+  kBeginsWithoutEnd,    // closed at the end of the trace
   kEndsWithoutBegin,    // dropped
   kSlicesOverlapping,   // ended after the slice they started in; kept as siblings
   kDurationsNegative,   // taken as 0

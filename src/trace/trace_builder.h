@@ -30,6 +30,9 @@ enum class FlowPhase : uint8_t { kStart, kStep, kEnd };
 class TraceBuilder {
  public:
   static constexpr uint32_t kMaxSlices = UINT32_MAX - 1;
+  // Times beyond these are brought back to them, so that begin + duration always fits.
+  static constexpr int64_t kMaxTimeNs = int64_t{1} << 61;
+  static constexpr int64_t kMaxDurNs = int64_t{1} << 55;
 
   TraceBuilder();
   ~TraceBuilder();
@@ -63,10 +66,10 @@ class TraceBuilder {
                       std::span<const uint32_t> short_dur_ns,
                       std::span<const std::pair<uint32_t, int64_t>> long_dur_ns,
                       std::span<const LabelId> label);
-  // A begin and an end that are matched in finish(), by time and nesting. end_slice gives a ref under
-  // which more arguments can be added to the slice that it closes.
+  // A begin and an end that are matched in finish(), by time and nesting. Where has_args, end_slice gives
+  // a ref under which more arguments can be added to the slice that it closes.
   SliceRef begin_slice(TrackId track, int64_t start_ns, LabelId label);
-  SliceRef end_slice(TrackId track, int64_t end_ns);
+  SliceRef end_slice(TrackId track, int64_t end_ns, bool has_args);
   // For slices whose lane is known late (asynchronous operations).
   void set_track(SliceRef slice, TrackId track) { slice_track_[index(slice)] = track; }
   int64_t start_ns(SliceRef slice) const { return data_.slices.start_ns[index(slice)]; }
@@ -109,10 +112,9 @@ class TraceBuilder {
   Trace finish() &&;
 
  private:
-  struct ArgValues;
   struct BeginEnd {
     int64_t time_ns;
-    SliceRef slice;  // of the begin; the ghost of the end
+    SliceRef slice;  // of the begin; of the end's ghost, a row that only carries arguments
     bool is_end;
   };
   struct FlowPoint {
@@ -139,6 +141,8 @@ class TraceBuilder {
   void bind_flows();
   void bind_allocations();
   void find_time_range();
+  bool slices_are_in_order() const;
+  std::vector<uint32_t> build_order();
   SliceId find_open_slice(TrackId track, int64_t time_ns) const;
   SliceId find_next_slice(TrackId track, int64_t time_ns) const;
 
@@ -147,7 +151,6 @@ class TraceBuilder {
   std::vector<SliceId> final_row_;  // by SliceRef; empty: the rows kept their places
   std::vector<std::vector<BeginEnd>> begin_ends_;              // by track
   std::vector<std::pair<SliceRef, SliceRef>> ghosts_;          // an end's ref and the slice it closed
-  std::vector<ArgValues> arg_values_;
   std::unordered_map<uint64_t, ArgColumnRef> arg_columns_;
   std::unordered_map<uint64_t, std::vector<uint32_t>> processes_by_key_;
   std::unordered_map<uint64_t, std::vector<TrackId>> tracks_by_key_;

@@ -1,0 +1,57 @@
+#include "trace/columns.h"
+
+namespace stepscope {
+
+void DurationColumn::push_back(int64_t dur_ns) {
+  if (dur_ns < kLong) {
+    short_ns_.push_back(static_cast<uint32_t>(dur_ns));
+  } else {
+    long_ns_.emplace_back(static_cast<uint32_t>(short_ns_.size()), dur_ns);
+    short_ns_.push_back(kLong);
+  }
+}
+
+void DurationColumn::set(uint32_t row, int64_t dur_ns) {
+  const auto at = std::lower_bound(long_ns_.begin(), long_ns_.end(), row,
+                                   [](const auto& entry, uint32_t r) { return entry.first < r; });
+  const bool is_there = at != long_ns_.end() && at->first == row;
+  if (dur_ns < kLong) {
+    if (is_there) long_ns_.erase(at);
+    short_ns_[row] = static_cast<uint32_t>(dur_ns);
+  } else {
+    if (is_there) {
+      at->second = dur_ns;
+    } else {
+      long_ns_.insert(at, {row, dur_ns});
+    }
+    short_ns_[row] = kLong;
+  }
+}
+
+void DurationColumn::append(std::span<const uint32_t> shorts,
+                            std::span<const std::pair<uint32_t, int64_t>> longs) {
+  const uint32_t base = static_cast<uint32_t>(short_ns_.size());
+  short_ns_.insert(short_ns_.end(), shorts.begin(), shorts.end());
+  for (const auto& [row, dur_ns] : longs) long_ns_.emplace_back(base + row, dur_ns);
+}
+
+int64_t DurationColumn::find_long(uint32_t row) const {
+  const auto at = std::lower_bound(long_ns_.begin(), long_ns_.end(), row,
+                                   [](const auto& entry, uint32_t r) { return entry.first < r; });
+  return at != long_ns_.end() && at->first == row ? at->second : int64_t{kLong};
+}
+
+void IntColumn::push_back(int64_t value) {
+  if (!wide_ && value != static_cast<int32_t>(value)) {
+    wide_values_.assign(narrow_values_.begin(), narrow_values_.end());
+    narrow_values_ = {};
+    wide_ = true;
+  }
+  if (wide_) {
+    wide_values_.push_back(value);
+  } else {
+    narrow_values_.push_back(static_cast<int32_t>(value));
+  }
+}
+
+}  // namespace stepscope
