@@ -1,0 +1,71 @@
+// ColumnDecoder: decodes the columns of a BlockView into the caller's memory. The inverse of
+// ColumnEncoder. Nothing in a column is trusted: every length is checked before it is used, and
+// memory is bounded by the block's raw_bytes (at most 64 MiB).
+//
+//   ColumnDecoder decoder;
+//   std::vector<int64_t> starts;
+//   if (Status s = decoder.decode_rows(block, Column::kStart, starts); !s) return s;
+//   auto first_id = decoder.decode_one<uint64_t>(block, Column::kFirstId);
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "format/block_reader.h"
+
+namespace stepscope::format {
+
+// Texts of a text column: text i is bytes[offsets[i], offsets[i + 1]).
+struct TextColumn {
+  std::vector<uint32_t> offsets;  // one more than there are texts
+  std::vector<char> bytes;
+
+  size_t size() const { return offsets.empty() ? 0 : offsets.size() - 1; }
+  std::string_view operator[](size_t i) const {
+    return {bytes.data() + offsets[i], offsets[i + 1] - offsets[i]};
+  }
+};
+
+// Owns a zstd context and scratch memory: keep one per reading thread. In all functions T is one of
+// uint8_t, uint16_t, uint32_t, uint64_t, int64_t, double and must be the column's own type.
+class ColumnDecoder {
+ public:
+  ColumnDecoder();
+  ColumnDecoder(const ColumnDecoder&) = delete;
+  ColumnDecoder& operator=(const ColumnDecoder&) = delete;
+  ~ColumnDecoder();
+
+  // `out` must have column.values() elements.
+  template <typename T>
+  Status decode(const ColumnView& column, std::span<T> out);
+
+  // The column with one value per row; an error where it is missing or has another number of
+  // values.
+  template <typename T>
+  Status decode_rows(const BlockView& block, Column column, std::vector<T>& out);
+
+  // The same, but a missing column is `fallback` in every row.
+  template <typename T>
+  Status decode_rows_or(const BlockView& block, Column column, T fallback, std::vector<T>& out);
+
+  // The column with exactly one value.
+  template <typename T>
+  Result<T> decode_one(const BlockView& block, Column column);
+
+  Status decode_text(const BlockView& block, Column column, TextColumn& out);
+
+ private:
+  // Points planes[k] at plane k of the column, decompressed into scratch_ where needed.
+  Status load_planes(const ColumnView& column, size_t params_bytes, const uint8_t** planes);
+
+  struct Zstd;  // keeps zstd.h out of this header
+  std::unique_ptr<Zstd> zstd_;
+  std::vector<uint8_t> scratch_;
+  std::vector<uint64_t> wide_;
+};
+
+}  // namespace stepscope::format
