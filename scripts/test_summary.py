@@ -2,6 +2,7 @@
 
 import collections
 import pathlib
+import re
 import sys
 import xml.etree.ElementTree as ElementTree
 
@@ -17,7 +18,7 @@ def main(folder: pathlib.Path) -> int:
                 outcome = "failed"
             elif (skip := case.find("skipped")) is not None:
                 outcome = "skipped"
-                skipped[f"{report.stem}: {skip.get('message') or case.get('name')}"] += 1
+                skipped[f"{report.stem}: {skip_reason(case, skip)}"] += 1
             counts[outcome] += 1
         print(f"{report.stem:16} {format_counts(counts)}")
         total += counts
@@ -30,6 +31,12 @@ def main(folder: pathlib.Path) -> int:
             print(f"  {reason}" + (f" ({count} tests)" if count > 1 else ""))
     print(format_counts(total))
     return 1 if total["failed"] else 0
+
+
+def skip_reason(case: ElementTree.Element, skip: ElementTree.Element) -> str:
+    """What pytest says, or what GoogleTest printed after `file:line: Skipped`."""
+    printed = re.search(r": Skipped\n(.+)", case.findtext("system-out") or "")
+    return printed[1] if printed else skip.get("message") or str(case.get("name"))
 
 
 def format_counts(counts: collections.Counter[str]) -> str:

@@ -8,7 +8,17 @@ import sys
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-OURS = ("libsimdjson", "libzstd", "libisal", "libfmt", "libsqlite3")
+# What the manylinux tag lets a wheel take from the system.
+SYSTEM = (
+    "linux-vdso",
+    "/lib64/ld-",
+    "libc.",
+    "libm.",
+    "libpthread.",
+    "libdl.",
+    "libgcc_s.",
+    "libstdc++.",
+)
 
 
 def run(*command: object, **environment: str) -> str:
@@ -43,7 +53,7 @@ def test_wheel_brings_its_shared_libraries_along(installed: pathlib.Path) -> Non
         listed = run("ldd", binary)
         assert "not found" not in listed
         for line in listed.splitlines():
-            if line.strip().startswith(OURS):
+            if not line.strip().startswith(SYSTEM):
                 resolved = pathlib.Path(line.split("=>")[1].split()[0]).resolve()
                 assert resolved.is_relative_to(site.resolve()), line
 
