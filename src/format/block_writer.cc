@@ -14,32 +14,6 @@ namespace {
 // Decoded bytes of one row of an index block.
 constexpr uint64_t kIndexRowBytes = 48;
 
-template <typename T>
-std::span<const T> as_values(std::span<const uint8_t> bytes) {
-  return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
-}
-
-// The bytes came from a span of the type that the column type names: see BlockBuilder::add.
-ColumnEntry encode_column(ColumnEncoder& encoder, uint16_t id, ColumnType type,
-                          std::span<const uint8_t> bytes, std::vector<uint8_t>& out) {
-  switch (type) {
-    case ColumnType::kU8:
-      return encoder.encode(id, type, as_values<uint8_t>(bytes), out);
-    case ColumnType::kU16:
-      return encoder.encode(id, type, as_values<uint16_t>(bytes), out);
-    case ColumnType::kU32:
-    case ColumnType::kTextLengths:
-      return encoder.encode(id, type, as_values<uint32_t>(bytes), out);
-    case ColumnType::kU64:
-      return encoder.encode(id, type, as_values<uint64_t>(bytes), out);
-    case ColumnType::kI64:
-      return encoder.encode(id, type, as_values<int64_t>(bytes), out);
-    case ColumnType::kF64:
-      return encoder.encode(id, type, as_values<double>(bytes), out);
-  }
-  CHECK(false, "BlockBuilder adds known types only");
-}
-
 void store_entry(uint8_t* to, const ColumnEntry& entry) {
   store_le(to, entry.id);
   store_le(to + 2, entry.type);
@@ -88,19 +62,6 @@ std::span<const uint8_t> BlockBuilder::keep(std::span<const uint8_t> bytes) {
   if (!bytes.empty()) std::memcpy(kept_.back().get(), bytes.data(), bytes.size());
   return {kept_.back().get(), bytes.size()};
 }
-
-template <typename T>
-BlockBuilder& BlockBuilder::add_one(Column column, T value) {
-  return add_bytes(static_cast<uint16_t>(column), column_type_of<T>(),
-                   keep({reinterpret_cast<const uint8_t*>(&value), sizeof(value)}));
-}
-
-template BlockBuilder& BlockBuilder::add_one(Column, uint8_t);
-template BlockBuilder& BlockBuilder::add_one(Column, uint16_t);
-template BlockBuilder& BlockBuilder::add_one(Column, uint32_t);
-template BlockBuilder& BlockBuilder::add_one(Column, uint64_t);
-template BlockBuilder& BlockBuilder::add_one(Column, int64_t);
-template BlockBuilder& BlockBuilder::add_one(Column, double);
 
 BlockBuilder& BlockBuilder::add_text(Column column, std::span<const std::string_view> texts) {
   std::vector<uint32_t> lengths;
@@ -164,8 +125,7 @@ Status BlockWriter::write(const BlockBuilder& block) {
   store_le(buffer_.data() + kBlockHeaderBytes, static_cast<uint32_t>(block.columns_.size()));
   size_t entry_at = kBlockHeaderBytes + kDirectoryHeaderBytes;
   for (const auto& column : block.columns_) {
-    const ColumnEntry entry =
-        encode_column(*encoder_, column.id, column.type, column.bytes, buffer_);
+    const ColumnEntry entry = encoder_->encode(column.id, column.type, column.bytes, buffer_);
     store_entry(buffer_.data() + entry_at, entry);
     entry_at += kColumnEntryBytes;
     buffer_.resize(align_to_8(buffer_.size()));

@@ -45,7 +45,10 @@ class BlockBuilder {
                      {reinterpret_cast<const uint8_t*>(values.data()), values.size_bytes()});
   }
   template <typename T>
-  BlockBuilder& add_one(Column column, T value);
+  BlockBuilder& add_one(Column column, T value) {
+    return add_bytes(static_cast<uint16_t>(column), column_type_of<T>(),
+                     keep({reinterpret_cast<const uint8_t*>(&value), sizeof(value)}));
+  }
   BlockBuilder& add_text(Column column, std::span<const std::string_view> texts);
   // The same, for texts that lie one after the other in `bytes`.
   BlockBuilder& add_text(Column column, std::span<const uint32_t> lengths, std::string_view bytes);

@@ -73,7 +73,7 @@ void join_any_width(const uint8_t* const* planes, uint8_t width, size_t count, b
     case 8:
       return join.template operator()<8>();
     default:
-      CHECK(false, "parse_block lets no wider column pass");
+      CHECK(false, "max_planes is at most 8");
   }
 }
 
@@ -116,7 +116,7 @@ Status ColumnDecoder::load_planes(const ColumnView& column, size_t params_bytes,
   body.take(params_bytes);
   ByteReader descriptors(body.take(width * kPlaneDescriptorBytes));
   if (body.failed()) return bad_column(id, "cut short in its plane descriptors");
-  // At most eight times the column's raw bytes, which parse_block has bounded.
+  // At most twice the column's raw bytes, which parse_block has bounded: see max_planes.
   scratch_.resize(width * count);
   for (size_t k = 0; k < width; ++k) {
     const auto mode = descriptors.read<PlaneMode>();
@@ -150,11 +150,11 @@ Status ColumnDecoder::load_planes(const ColumnView& column, size_t params_bytes,
 }
 
 template <typename T>
-Status ColumnDecoder::decode(const ColumnView& column, std::span<T> out) {
+Status ColumnDecoder::decode_plain(const ColumnView& column, std::span<T> out) {
   const ColumnEntry& entry = column.entry;
   if (!holds<T>(entry.type)) return bad_column(entry.id, "is of another type than expected");
   if (out.size() != entry.values) return bad_column(entry.id, "has another number of values");
-  if ((entry.encoding & ~kKnownEncodingBits) != 0 || entry.width > kMaxPlanes) {
+  if ((entry.encoding & ~kKnownEncodingBits) != 0 || entry.width > max_planes(entry.type)) {
     return bad_column(entry.id, "unknown encoding (written by a newer version?)");
   }
   if (out.empty()) return {};
@@ -170,8 +170,10 @@ Status ColumnDecoder::decode(const ColumnView& column, std::span<T> out) {
 
   if constexpr (sizeof(T) < 8) {
     if (entry.width <= sizeof(T)) {
-      join_any_width<T>(planes.data(), entry.width, out.size(), is_zigzag, base, out.data());
-      if (is_delta) sum_up(static_cast<T>(first), out);
+      using Word = std::make_unsigned_t<T>;
+      const std::span<Word> words(reinterpret_cast<Word*>(out.data()), out.size());
+      join_any_width<Word>(planes.data(), entry.width, out.size(), is_zigzag, base, words.data());
+      if (is_delta) sum_up(static_cast<Word>(first), words);
       return {};
     }
   }
@@ -197,32 +199,28 @@ Status ColumnDecoder::decode(const ColumnView& column, std::span<T> out) {
   return {};
 }
 
-template <typename T>
-Status ColumnDecoder::decode_rows(const BlockView& block, Column column, std::vector<T>& out) {
+template Status ColumnDecoder::decode_plain(const ColumnView&, std::span<uint8_t>);
+template Status ColumnDecoder::decode_plain(const ColumnView&, std::span<uint16_t>);
+template Status ColumnDecoder::decode_plain(const ColumnView&, std::span<uint32_t>);
+template Status ColumnDecoder::decode_plain(const ColumnView&, std::span<uint64_t>);
+template Status ColumnDecoder::decode_plain(const ColumnView&, std::span<int32_t>);
+template Status ColumnDecoder::decode_plain(const ColumnView&, std::span<int64_t>);
+template Status ColumnDecoder::decode_plain(const ColumnView&, std::span<double>);
+
+Status ColumnDecoder::check_rows(const BlockView& block, Column column) const {
   const ColumnView* view = block.find(column);
   if (view == nullptr) return bad_column(static_cast<uint16_t>(column), "is missing");
-  if (view->values() != block.rows())
+  if (view->values() != block.rows()) {
     return bad_column(view->entry.id, "has not one value per row");
-  out.resize(view->values());
-  return decode(*view, std::span<T>(out));
-}
-
-template <typename T>
-Status ColumnDecoder::decode_rows_or(const BlockView& block, Column column, T fallback,
-                                     std::vector<T>& out) {
-  if (block.has(column)) return decode_rows(block, column, out);
-  out.assign(block.rows(), fallback);
+  }
   return {};
 }
 
-template <typename T>
-Result<T> ColumnDecoder::decode_one(const BlockView& block, Column column) {
+Status ColumnDecoder::check_one(const BlockView& block, Column column) const {
   const ColumnView* view = block.find(column);
   if (view == nullptr) return bad_column(static_cast<uint16_t>(column), "is missing");
   if (view->values() != 1) return bad_column(view->entry.id, "has not exactly one value");
-  T value{};
-  if (Status status = decode(*view, std::span<T>(&value, 1)); !status) return status;
-  return value;
+  return {};
 }
 
 Status ColumnDecoder::decode_text(const BlockView& block, Column column, TextColumn& out) {
@@ -244,20 +242,5 @@ Status ColumnDecoder::decode_text(const BlockView& block, Column column, TextCol
   out.bytes.resize(bytes->values());
   return decode(*bytes, std::span(reinterpret_cast<uint8_t*>(out.bytes.data()), out.bytes.size()));
 }
-
-#define STEPSCOPE_INSTANTIATE(T)                                                               \
-  template Status ColumnDecoder::decode(const ColumnView&, std::span<T>);                      \
-  template Status ColumnDecoder::decode_rows(const BlockView&, Column, std::vector<T>&);       \
-  template Status ColumnDecoder::decode_rows_or(const BlockView&, Column, T, std::vector<T>&); \
-  template Result<T> ColumnDecoder::decode_one(const BlockView&, Column)
-
-STEPSCOPE_INSTANTIATE(uint8_t);
-STEPSCOPE_INSTANTIATE(uint16_t);
-STEPSCOPE_INSTANTIATE(uint32_t);
-STEPSCOPE_INSTANTIATE(uint64_t);
-STEPSCOPE_INSTANTIATE(int64_t);
-STEPSCOPE_INSTANTIATE(double);
-
-#undef STEPSCOPE_INSTANTIATE
 
 }  // namespace stepscope::format

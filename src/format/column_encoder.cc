@@ -119,14 +119,13 @@ Transform choose_transform(std::span<const int64_t> values, bool is_unsigned) {
   return best;
 }
 
-// Whether every double is an integer that survives the way to int64_t and back, bit by bit.
-bool all_integral(std::span<const double> values) {
-  for (const double value : values) {
+// Whether every double (given as its bits) is an integer that survives the way to int64_t and back.
+bool all_integral(std::span<const int64_t> bits) {
+  for (const int64_t pattern : bits) {
+    const auto value = std::bit_cast<double>(pattern);
     if (!(value >= -9.0e15 && value <= 9.0e15)) return false;
     const auto integer = static_cast<int64_t>(value);
-    if (std::bit_cast<uint64_t>(static_cast<double>(integer)) != std::bit_cast<uint64_t>(value)) {
-      return false;
-    }
+    if (std::bit_cast<int64_t>(static_cast<double>(integer)) != pattern) return false;
   }
   return true;
 }
@@ -146,35 +145,55 @@ ColumnEncoder::ColumnEncoder(int zstd_level) : zstd_(std::make_unique<Zstd>()) {
 ColumnEncoder::~ColumnEncoder() = default;
 
 template <typename T>
-ColumnEntry ColumnEncoder::encode(uint16_t id, ColumnType type, std::span<const T> values,
+void ColumnEncoder::widen(std::span<const uint8_t> values) {
+  integers_.resize(values.size() / sizeof(T));
+  for (size_t i = 0; i < integers_.size(); ++i) {
+    integers_[i] = static_cast<int64_t>(load_le<T>(values.data() + i * sizeof(T)));
+  }
+}
+
+ColumnEntry ColumnEncoder::encode(uint16_t id, ColumnType type, std::span<const uint8_t> values,
                                   std::vector<uint8_t>& out) {
   ColumnEntry entry;
   entry.id = id;
   entry.type = type;
-  entry.values = static_cast<uint32_t>(values.size());
   if (values.empty()) return entry;
 
-  const size_t body_start = out.size();
-  integers_.resize(values.size());
+  switch (type) {
+    case ColumnType::kU8:
+      widen<uint8_t>(values);
+      break;
+    case ColumnType::kU16:
+      widen<uint16_t>(values);
+      break;
+    case ColumnType::kU32:
+    case ColumnType::kTextLengths:
+      widen<uint32_t>(values);
+      break;
+    case ColumnType::kI32:
+      widen<int32_t>(values);
+      break;
+    case ColumnType::kU64:
+    case ColumnType::kI64:
+    case ColumnType::kF64:
+      widen<int64_t>(values);
+      break;
+  }
+  const size_t count = integers_.size();
+  CHECK(count > 0, "a column of a type that is not known");
+  entry.values = static_cast<uint32_t>(count);
   Transform transform;
-  if constexpr (std::is_same_v<T, double>) {
-    if (all_integral(values)) {
+  if (type == ColumnType::kF64) {
+    if (all_integral(integers_)) {
       entry.encoding |= kIntegral;
-      std::transform(values.begin(), values.end(), integers_.begin(),
-                     [](double value) { return static_cast<int64_t>(value); });
+      for (int64_t& value : integers_) value = static_cast<int64_t>(std::bit_cast<double>(value));
       transform = choose_transform(integers_, false);
-    } else {
-      std::memcpy(integers_.data(), values.data(), values.size_bytes());
     }
-  } else {
-    std::transform(values.begin(), values.end(), integers_.begin(),
-                   [](T value) { return static_cast<int64_t>(value); });
-    // Bytes of texts stay bytes: their structure is for zstd to find.
-    if constexpr (!std::is_same_v<T, uint8_t>) {
-      transform = choose_transform(integers_, std::is_same_v<T, uint64_t>);
-    }
+  } else if (type != ColumnType::kU8) {  // bytes of texts stay as they are, for zstd to see
+    transform = choose_transform(integers_, type == ColumnType::kU64);
   }
 
+  const size_t body_start = out.size();
   if (transform.delta) {
     entry.encoding |= kDelta;
     append_le(out, integers_[0]);
@@ -184,14 +203,14 @@ ColumnEntry ColumnEncoder::encode(uint16_t id, ColumnType type, std::span<const 
   } else {
     append_le(out, transform.base);
   }
-  residuals_.resize(values.size());
+  residuals_.resize(count);
   uint64_t any_bits = 0;
-  for (size_t i = 0; i < values.size(); ++i) {
+  for (size_t i = 0; i < count; ++i) {
     residuals_[i] = transform.residual(integers_, i);
     any_bits |= residuals_[i];
   }
   entry.width = static_cast<uint8_t>((std::bit_width(any_bits) + 7) / 8);
-  encode_residuals(values.size(), entry.width, out);
+  encode_residuals(count, entry.width, out);
   entry.body_bytes = static_cast<uint32_t>(out.size() - body_start);
   return entry;
 }
@@ -234,18 +253,5 @@ void ColumnEncoder::append_plane(std::span<const uint8_t> plane, uint8_t* descri
   store_le(descriptor + 4, static_cast<uint32_t>(stored.size()));
   out.insert(out.end(), stored.begin(), stored.end());
 }
-
-template ColumnEntry ColumnEncoder::encode(uint16_t, ColumnType, std::span<const uint8_t>,
-                                           std::vector<uint8_t>&);
-template ColumnEntry ColumnEncoder::encode(uint16_t, ColumnType, std::span<const uint16_t>,
-                                           std::vector<uint8_t>&);
-template ColumnEntry ColumnEncoder::encode(uint16_t, ColumnType, std::span<const uint32_t>,
-                                           std::vector<uint8_t>&);
-template ColumnEntry ColumnEncoder::encode(uint16_t, ColumnType, std::span<const uint64_t>,
-                                           std::vector<uint8_t>&);
-template ColumnEntry ColumnEncoder::encode(uint16_t, ColumnType, std::span<const int64_t>,
-                                           std::vector<uint8_t>&);
-template ColumnEntry ColumnEncoder::encode(uint16_t, ColumnType, std::span<const double>,
-                                           std::vector<uint8_t>&);
 
 }  // namespace stepscope::format

@@ -8,7 +8,7 @@
 // decided by the entropy of its planes over a sample of at most 2,048 values.
 //
 //   ColumnEncoder encoder(1);
-//   ColumnEntry entry = encoder.encode(Column::kStart, ColumnType::kI64, values, payload);
+//   ColumnEntry entry = encoder.encode(id, ColumnType::kI64, bytes_of(values), payload);
 #pragma once
 
 #include <cstdint>
@@ -28,13 +28,14 @@ class ColumnEncoder {
   ColumnEncoder& operator=(const ColumnEncoder&) = delete;
   ~ColumnEncoder();
 
-  // Append the column's body to `out` and return its directory entry. T is one of uint8_t,
-  // uint16_t, uint32_t, uint64_t, int64_t, double; at most kMaxRawBytes of them.
-  template <typename T>
-  ColumnEntry encode(uint16_t id, ColumnType type, std::span<const T> values,
+  // Appends the column's body to `out` and returns its directory entry. `values` are the elements
+  // in memory, of the type that `type` names, in any alignment; at most kMaxRawBytes of them.
+  ColumnEntry encode(uint16_t id, ColumnType type, std::span<const uint8_t> values,
                      std::vector<uint8_t>& out);
 
  private:
+  template <typename T>
+  void widen(std::span<const uint8_t> values);
   void encode_residuals(size_t count, uint8_t width, std::vector<uint8_t>& out);
   void append_plane(std::span<const uint8_t> plane, uint8_t* descriptor, std::vector<uint8_t>& out);
 

@@ -42,15 +42,35 @@ struct ColumnEntry {
   uint32_t body_bytes = 0;
 };
 
-// The column type that a C++ type is stored as.
+// The difference of two values may need one bit more than the values themselves.
+constexpr uint32_t max_planes(ColumnType type) {
+  return bytes_per_value(type) < kMaxPlanes ? bytes_per_value(type) + 1 : kMaxPlanes;
+}
+
+// An element of a column: uint8_t, uint16_t, uint32_t, uint64_t, int32_t, int64_t, double, or an
+// enum (an id type) over one of them.
+template <typename T>
+struct StoredTypeOf {
+  using Type = T;
+};
+template <typename T>
+  requires std::is_enum_v<T>
+struct StoredTypeOf<T> {
+  using Type = std::underlying_type_t<T>;
+};
+template <typename T>
+using StoredType = typename StoredTypeOf<T>::Type;
+
 template <typename T>
 constexpr ColumnType column_type_of() {
-  if constexpr (std::is_same_v<T, uint8_t>) return ColumnType::kU8;
-  if constexpr (std::is_same_v<T, uint16_t>) return ColumnType::kU16;
-  if constexpr (std::is_same_v<T, uint32_t>) return ColumnType::kU32;
-  if constexpr (std::is_same_v<T, uint64_t>) return ColumnType::kU64;
-  if constexpr (std::is_same_v<T, int64_t>) return ColumnType::kI64;
-  if constexpr (std::is_same_v<T, double>) return ColumnType::kF64;
+  using Stored = StoredType<T>;
+  if constexpr (std::is_same_v<Stored, uint8_t>) return ColumnType::kU8;
+  if constexpr (std::is_same_v<Stored, uint16_t>) return ColumnType::kU16;
+  if constexpr (std::is_same_v<Stored, uint32_t>) return ColumnType::kU32;
+  if constexpr (std::is_same_v<Stored, uint64_t>) return ColumnType::kU64;
+  if constexpr (std::is_same_v<Stored, int32_t>) return ColumnType::kI32;
+  if constexpr (std::is_same_v<Stored, int64_t>) return ColumnType::kI64;
+  if constexpr (std::is_same_v<Stored, double>) return ColumnType::kF64;
 }
 
 }  // namespace stepscope::format

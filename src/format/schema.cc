@@ -36,6 +36,10 @@ std::string_view to_string(BlockType type) {
       return "clock";
     case BlockType::kRecords:
       return "records";
+    case BlockType::kProcesses:
+      return "processes";
+    case BlockType::kDevices:
+      return "devices";
     case BlockType::kIndex:
       return "index";
     case BlockType::kTrailer:

@@ -26,6 +26,8 @@ enum class BlockType : uint16_t {
   kStats = 14,        // what was mended, dropped, recovered
   kClock = 15,        // (ticks, monotonic, realtime) triples
   kRecords = 16,      // raw 8-byte records of a live recorder's thread; stream = recorder stream
+  kProcesses = 17,    // defines or redefines processes
+  kDevices = 18,      // what is known of the devices
   kIndex = 254,       // where all the blocks before it are
   kTrailer = 255,     // where the index is; the last 80 bytes of a finished file
 };
@@ -39,7 +41,8 @@ enum class ColumnType : uint8_t {
   kU64 = 4,
   kI64 = 5,
   kF64 = 6,
-  kTextLengths = 7
+  kTextLengths = 7,
+  kI32 = 8,
 };
 
 // 0 for a type that this version does not know.
@@ -50,6 +53,7 @@ constexpr uint32_t bytes_per_value(ColumnType type) {
     case ColumnType::kU16:
       return 2;
     case ColumnType::kU32:
+    case ColumnType::kI32:
     case ColumnType::kTextLengths:
       return 4;
     case ColumnType::kU64:
@@ -64,75 +68,94 @@ inline constexpr uint16_t kTextBytesOffset = 0x8000;
 
 // One name space for all blocks: the same id means the same thing wherever it occurs.
 enum class Column : uint16_t {
-  kFirstId = 1,          // u64, one value: the id of row 0; row i has first_id + i
-  kId = 2,               // u32 (tracks), u64 (flows)
-  kText = 3,             // text (strings)
-  kKeyText = 4,          // text (metadata, stats)
-  kValueText = 5,        // text (metadata)
-  kName = 6,             // u32 string id
-  kCategory = 7,         // u32 string id
-  kKind = 8,             // u8
-  kFlags = 9,            // u8
-  kTrack = 10,           // u32 track id
-  kParent = 11,          // u32 (tracks: track id; stacks: node id)
-  kPid = 12,             // i64
-  kTid = 13,             // i64
-  kDevice = 14,          // i64
-  kDeviceStream = 15,    // i64
-  kSortIndex = 16,       // i64
-  kUnit = 17,            // u32 string id
-  kStart = 18,           // i64 ns
-  kDur = 19,             // i64 ns
-  kLabel = 20,           // u32 label id
-  kTime = 21,            // i64 ns
-  kSlice = 22,           // u64 slice id
-  kOwner = 23,           // u8, one value: what kSlice counts in an args block
-  kValueI64 = 24,        // i64
-  kValueF64 = 25,        // f64
-  kValueString = 26,     // u32 string id
-  kValueBool = 27,       // u8
-  kValueJson = 28,       // u32 string id of a JSON text: arrays, objects, null
-  kFromSlice = 29,       // u64 slice id
-  kToSlice = 30,         // u64 slice id
-  kFromTime = 31,        // i64 ns
-  kToTime = 32,          // i64 ns
-  kFile = 33,            // u32 string id
-  kLine = 34,            // u32
-  kModule = 35,          // u32 string id
-  kFrame = 36,           // u32 frame id
-  kStack = 37,           // u32 stack node id
-  kWeight = 38,          // i64
-  kCaller = 39,          // u32 frame id
-  kCallee = 40,          // u32 frame id
-  kCalls = 41,           // u64
-  kPrimitiveCalls = 42,  // u64
-  kSelfNs = 43,          // i64
-  kTotalNs = 44,         // i64
-  kAddress = 45,         // u64
-  kSizeBytes = 46,       // i64, below zero when given back
-  kAllocatedBytes = 47,  // i64, total on the device after the event
-  kReservedBytes = 48,   // i64
-  kTicks = 49,           // u64 (clock), u32 tick deltas (records)
-  kMonotonicNs = 50,     // i64
-  kRealtimeNs = 51,      // i64
-  kErrorNs = 52,         // i64
-  kTicksPerSecond = 53,  // u64, one value
-  kPayload = 54,         // u32, upper halves of records
-  kFirstTick = 55,       // u64, one value: the tick from which the block's first delta counts
-  kContext = 56,         // u32, one value: the context that the block's first record belongs to
-  kOffset = 57,          // u64 (index)
-  kBlockType = 58,       // u16 (index)
-  kBlockFlags = 59,      // u16 (index)
-  kStoredBytes = 60,     // u32 (index)
-  kRawBytes = 61,        // u32 (index)
-  kRows = 62,            // u32 (index)
-  kStream = 63,          // u32 (index)
-  kMinNs = 64,           // i64 (index)
-  kMaxNs = 65,           // i64 (index)
-  kHeaderCrc = 66,       // u32 (index)
-  kDropped = 67,         // u64, one value: records lost before this block
-  // 1024..32767 may be used by experiments; they are never defined here.
+  kFirstId = 1,        // u64, one value: the id of row 0; row i has first_id + i
+  kId = 2,             // u32 (tracks, processes), u64 (flows), i64 (devices)
+  kText = 3,           // text (strings; notes of stats)
+  kKeyText = 4,        // text (metadata, stats)
+  kValueText = 5,      // text (metadata)
+  kName = 6,           // u32 string id
+  kCategory = 7,       // u32 string id
+  kKind = 8,           // u8
+  kFlags = 9,          // u8
+  kTrack = 10,         // u32 track id
+  kParent = 11,        // u32 stack node id
+  kProcess = 12,       // u32 process id
+  kNumber = 13,        // i64: pid (processes), tid (tracks)
+  kNumberText = 14,    // u32 string id: a pid or tid that is a text
+  kDeviceStream = 15,  // i64
+  kSortIndex = 16,     // i64
+  kUnit = 17,          // u32 string id
+  kStart = 18,         // i64 ns
+  kDur = 19,           // u32 ns; kLongDur: see kLongDurNs
+  kLabel = 20,         // u32 label id
+  kTime = 21,          // i64 ns
+  kSlice = 22,         // u32 slice id
+  kSeries = 23,        // u32 string id
+  kValueInt = 24,      // i32 or i64
+  kValueDouble = 25,   // f64
+  kValueString = 26,   // u32 string id
+  kValueBool = 27,     // u8
+  kValueJson = 28,  // u32 string id of a JSON text: arrays, objects, null, numbers beyond 64 bits
+  kFromSlice = 29,  // u32 slice id
+  kToSlice = 30,    // u32 slice id
+  kFromTime = 31,   // i64 ns
+  kToTime = 32,     // i64 ns
+  kFile = 33,       // u32 string id
+  kLine = 34,       // i32
+  kProcessLabels = 35,     // u32 string id
+  kFrame = 36,             // u32 frame id
+  kStack = 37,             // u32 stack node id
+  kWeight = 38,            // i64
+  kCaller = 39,            // u32 frame id
+  kCallee = 40,            // u32 frame id
+  kCalls = 41,             // u64
+  kPrimitiveCalls = 42,    // u64
+  kSelfNs = 43,            // i64
+  kTotalNs = 44,           // i64
+  kAddress = 45,           // u64
+  kSizeBytes = 46,         // i64, below zero when given back
+  kAllocatedBytes = 47,    // i64, total on the device after the event
+  kReservedBytes = 48,     // i64
+  kTicks = 49,             // u64 (clock), u32 tick deltas (records)
+  kMonotonicNs = 50,       // i64
+  kRealtimeNs = 51,        // i64
+  kErrorNs = 52,           // i64
+  kTicksPerSecond = 53,    // u64, one value
+  kPayload = 54,           // u32, upper halves of records
+  kFirstTick = 55,         // u64, one value: the tick from which the block's first delta counts
+  kContext = 56,           // u32, one value: the context that the block's first record belongs to
+  kOffset = 57,            // u64 (index)
+  kBlockType = 58,         // u16 (index)
+  kBlockFlags = 59,        // u16 (index)
+  kStoredBytes = 60,       // u32 (index)
+  kRawBytes = 61,          // u32 (index)
+  kRows = 62,              // u32 (index)
+  kStream = 63,            // u32 (index)
+  kMinNs = 64,             // i64 (index)
+  kMaxNs = 65,             // i64 (index)
+  kHeaderCrc = 66,         // u32 (index)
+  kDropped = 67,           // u64, one value: records lost before this block
+  kLongDurRow = 68,        // u32, any number: rows whose kDur is kLongDur, ascending
+  kLongDurNs = 69,         // i64, as many: their durations
+  kDevice = 70,            // i32 device number, -1: none
+  kDeviceType = 71,        // i32 torch's c10::DeviceType
+  kCount = 72,             // i64 (stats)
+  kTotalMemoryBytes = 80,  // i64, as all up to 90 (devices)
+  kComputeMajor = 81,
+  kComputeMinor = 82,
+  kSmCount = 83,
+  kWarpSize = 84,
+  kMaxThreadsPerBlock = 85,
+  kMaxThreadsPerSm = 86,
+  kRegistersPerBlock = 87,
+  kRegistersPerSm = 88,
+  kSharedMemoryPerBlock = 89,
+  kSharedMemoryPerSm = 90,
+  // 1024..32767 are for experiments and never defined here; from 32768 on lie the bytes of texts.
 };
+
+// In kDur: the duration does not fit into 32 bits.
+inline constexpr uint32_t kLongDur = std::numeric_limits<uint32_t>::max();
 
 // "none" in every u32 and u64 id column.
 inline constexpr uint32_t kNoneU32 = std::numeric_limits<uint32_t>::max();
@@ -140,7 +163,7 @@ inline constexpr uint64_t kNoneU64 = std::numeric_limits<uint64_t>::max();
 
 constexpr bool is_known(BlockType type) {
   const auto number = static_cast<uint16_t>(type);
-  return (number >= 1 && number <= 16) || number == 254 || number == 255;
+  return (number >= 1 && number <= 18) || number == 254 || number == 255;
 }
 
 // "slices", "unknown".
