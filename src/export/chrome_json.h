@@ -1,0 +1,34 @@
+// Writes a trace as Chrome trace-event JSON, which Perfetto, chrome://tracing, HTA and Stepscope
+// itself read. Nothing of what the model holds is rounded: times have ns in their decimals,
+// arguments their types. One event per line.
+//
+//   auto out = OutputFile::create("trace.json.gz");
+//   write_chrome_json(trace, ChromeJsonLayout::kChrome, **out);
+//   Status status = (*out)->finish();
+//
+// | in the trace              | in the file                                                     |
+// |---------------------------|-----------------------------------------------------------------|
+// | slice                     | "X"; of kind instant "i"; on an asynchronous track "b" and "e"  |
+// | counter                   | "C", one series per event                                       |
+// | flow                      | "s" and "f" with bp "e"; chains have "t" between                |
+// | allocation                | "i" named [memory], with Kineto's arguments                     |
+// | sample, stack, frame      | "samples" and "stackFrames" beside the events                   |
+// | process, track            | "M": process_name, process_labels, thread_name, …_sort_index    |
+// | device, metadata          | keys beside "traceEvents", as Kineto does                       |
+// Call edges have no place in this format.
+#pragma once
+
+#include "export/output_file.h"
+#include "trace/trace.h"
+
+namespace stepscope {
+
+enum class ChromeJsonLayout {
+  kChrome,  // only what the trace holds
+  kKineto,  // with the keys that readers of PyTorch's .pt.trace.json look for
+};
+
+// Errors stay in `out`, for its finish().
+void write_chrome_json(const Trace& trace, ChromeJsonLayout layout, OutputFile& out);
+
+}  // namespace stepscope

@@ -1,0 +1,76 @@
+#include "export/export.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "export/chrome_json.h"
+#include "export/output_file.h"
+#include "export/sscope.h"
+
+namespace stepscope {
+namespace {
+
+using LeftOut = std::vector<std::string>;
+
+Result<LeftOut> write_json(const Trace& trace, ChromeJsonLayout layout, const std::string& path) {
+  auto out = OutputFile::create(path);
+  if (!out) return out.status();
+  write_chrome_json(trace, layout, **out);
+  if (Status status = (*out)->finish(); !status) return status;
+  LeftOut left_out;
+  if (const size_t edges = trace.call_edges().caller.size(); edges != 0) {
+    left_out.push_back(fmt::format("{} call edges: a JSON trace has no place for them", edges));
+  }
+  return left_out;
+}
+
+Result<LeftOut> write_chrome(const Trace& trace, const std::string& path) {
+  return write_json(trace, ChromeJsonLayout::kChrome, path);
+}
+
+Result<LeftOut> write_kineto(const Trace& trace, const std::string& path) {
+  return write_json(trace, ChromeJsonLayout::kKineto, path);
+}
+
+Result<LeftOut> write_sscope(const Trace& trace, const std::string& path) {
+  if (Status status = write_sscope_file(trace, path); !status) return status;
+  return LeftOut{};
+}
+
+// A longer suffix comes before one that it ends with.
+constexpr std::array<ExportFormat, 3> kFormats = {{
+    {"sscope", ".sscope", "Stepscope's own: smallest, opens fastest", false, write_sscope},
+    {"kineto", ".pt.trace.json", "PyTorch's layout: TensorBoard, HTA, Perfetto", true,
+     write_kineto},
+    {"chrome", ".json", "Chrome trace events: Perfetto, chrome://tracing", true, write_chrome},
+}};
+
+std::string_view without_compression(std::string_view path) {
+  for (const std::string_view suffix : {".gz", ".zst"}) {
+    if (path.ends_with(suffix)) return path.substr(0, path.size() - suffix.size());
+  }
+  return path;
+}
+
+}  // namespace
+
+std::span<const ExportFormat> export_formats() { return kFormats; }
+
+const ExportFormat* find_export_format(std::string_view name) {
+  const auto at = std::find_if(kFormats.begin(), kFormats.end(),
+                               [&](const ExportFormat& format) { return format.name == name; });
+  return at == kFormats.end() ? nullptr : &*at;
+}
+
+const ExportFormat* find_export_format_of_path(std::string_view path) {
+  for (const ExportFormat& format : kFormats) {
+    if (path.ends_with(format.suffix)) return &format;
+    if (format.can_compress && without_compression(path).ends_with(format.suffix)) return &format;
+  }
+  return nullptr;
+}
+
+}  // namespace stepscope
