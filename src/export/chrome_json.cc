@@ -76,7 +76,7 @@ class ChromeJsonWriter {
   void key(std::string_view name) {
     if (!is_first_key_) text_ += ",\n";
     is_first_key_ = false;
-    append_json_string(text_, name);
+    json::append_string(text_, name);
     text_ += ": ";
   }
 
@@ -92,23 +92,23 @@ class ChromeJsonWriter {
   }
   void field(std::string_view name, std::string_view value) {
     raw_key(name);
-    append_json_string(text_, value);
+    json::append_string(text_, value);
   }
   void field_id(std::string_view name, const ForeignId& id) {
     raw_key(name);
     if (id.text != kEmptyString) {
-      append_json_string(text_, string(id.text));
+      json::append_string(text_, string(id.text));
     } else {
-      append_int(text_, id.number);
+      json::append_int(text_, id.number);
     }
   }
   void field_us(std::string_view name, int64_t ns) {
     raw_key(name);
-    append_us(text_, ns);
+    json::append_us(text_, ns);
   }
   void field_int(std::string_view name, int64_t value) {
     raw_key(name);
-    append_int(text_, value);
+    json::append_int(text_, value);
   }
   void raw_key(std::string_view name) {
     text_ += ",\"";
@@ -122,18 +122,18 @@ class ChromeJsonWriter {
   void arg_key(std::string_view name) {
     if (!is_first_arg_) text_ += ',';
     is_first_arg_ = false;
-    append_json_string(text_, name);
+    json::append_string(text_, name);
     text_ += ':';
   }
   void arg_int(std::string_view name, int64_t value) {
     arg_key(name);
-    append_int(text_, value);
+    json::append_int(text_, value);
   }
   void json_value(std::string_view json) {
-    if (is_json_value(json)) {
+    if (json::is_value(json)) {
       text_ += json;
     } else {
-      append_json_string(text_, json);
+      json::append_string(text_, json);
     }
   }
 
@@ -162,7 +162,7 @@ class ChromeJsonWriter {
       if (entry.is_json) {
         json_value(string(entry.value));
       } else {
-        append_json_string(text_, string(entry.value));
+        json::append_string(text_, string(entry.value));
       }
     }
     if (is_kineto && !has_metadata("displayTimeUnit")) {
@@ -171,7 +171,7 @@ class ChromeJsonWriter {
     }
     if (is_kineto || trace_.clock_base_ns() != 0) {
       key("baseTimeNanoseconds");
-      append_int(text_, trace_.clock_base_ns());
+      json::append_int(text_, trace_.clock_base_ns());
     }
   }
 
@@ -182,7 +182,7 @@ class ChromeJsonWriter {
       text_ += is_first ? "\n" : ",\n";
       is_first = false;
       text_ += "{\"id\":";
-      append_int(text_, device.id);
+      json::append_int(text_, device.id);
       field("name", string(device.name));
       const std::array<std::pair<std::string_view, int64_t>, 11> figures = {{
           {"totalGlobalMem", device.total_memory_bytes},
@@ -216,13 +216,13 @@ class ChromeJsonWriter {
       if (process.name != kEmptyString) {
         metadata("process_name");
         arg_key("name");
-        append_json_string(text_, string(process.name));
+        json::append_string(text_, string(process.name));
         text_ += "}}";
       }
       if (process.labels != kEmptyString) {
         metadata("process_labels");
         arg_key("labels");
-        append_json_string(text_, string(process.labels));
+        json::append_string(text_, string(process.labels));
         text_ += "}}";
       }
       if (process.has_sort_index) {
@@ -264,7 +264,7 @@ class ChromeJsonWriter {
     if (track.name != kEmptyString) {
       metadata("thread_name");
       arg_key("name");
-      append_json_string(text_, string(track.name));
+      json::append_string(text_, string(track.name));
       text_ += "}}";
     }
     if (track.has_sort_index) {
@@ -317,13 +317,13 @@ class ChromeJsonWriter {
       arg_key(string(column.key));
       switch (column.type) {
         case ArgType::kInt:
-          append_int(text_, column.ints[at]);
+          json::append_int(text_, column.ints[at]);
           break;
         case ArgType::kDouble:
-          append_double(text_, column.doubles[at]);
+          json::append_double(text_, column.doubles[at]);
           break;
         case ArgType::kString:
-          append_json_string(text_, string(column.string(at)));
+          json::append_string(text_, string(column.string(at)));
           break;
         case ArgType::kBool:
           text_ += column.ints[at] != 0 ? "true" : "false";
@@ -370,7 +370,7 @@ class ChromeJsonWriter {
       field_us("ts", counters.time_ns[at]);
       begin_args();
       arg_key(string(track.series));
-      append_double(text_, counters.value[at]);
+      json::append_double(text_, counters.value[at]);
       text_ += "}}";
     }
   }
@@ -392,7 +392,7 @@ class ChromeJsonWriter {
     const Track& track = trace_.tracks()[index(trace_.find_track_of(slice))];
     begin_event(phase);
     raw_key("id");
-    append_uint(text_, trace_.flows().id[flow]);
+    json::append_uint(text_, trace_.flows().id[flow]);
     label(trace_.flows().label[flow]);
     ids(track);
     field_us("ts", time_ns);
@@ -418,7 +418,7 @@ class ChromeJsonWriter {
       }
       arg_int("Bytes", allocations.bytes[i]);
       arg_key("Addr");
-      append_uint(text_, allocations.address[i]);
+      json::append_uint(text_, allocations.address[i]);
       arg_int("Device Id", allocations.device_id[i]);
       arg_int("Device Type", allocations.device_type[i]);
       text_ += "}}";
@@ -432,10 +432,10 @@ class ChromeJsonWriter {
     for (uint32_t i = 0; i < trace_.stacks().size() && out_.ok(); ++i) {
       const StackNode& node = trace_.stacks()[i];
       text_ += i == 0 ? "\n\"" : ",\n\"";
-      append_int(text_, i);
+      json::append_int(text_, i);
       text_ += "\":{\"name\":";
       const Frame frame = node.frame == kNoFrame ? Frame{} : trace_.frames()[index(node.frame)];
-      append_json_string(text_, string(frame.name));
+      json::append_string(text_, string(frame.name));
       field("category", string(frame.file));
       if (frame.line != 0) field_int("line", frame.line);
       if (node.parent != kNoStack) field("parent", std::to_string(index(node.parent)));

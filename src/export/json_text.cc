@@ -6,7 +6,7 @@
 #include <array>
 #include <cmath>
 
-namespace stepscope {
+namespace stepscope::json {
 namespace {
 
 bool is_continuation(unsigned char byte) { return (byte & 0xC0) == 0x80; }
@@ -64,7 +64,7 @@ bool is_scalar_character(char c) {
 
 }  // namespace
 
-void append_json_string(std::string& to, std::string_view text) {
+void append_string(std::string& to, std::string_view text) {
   to += '"';
   while (!text.empty()) {
     const size_t plain =
@@ -124,7 +124,7 @@ void append_double(std::string& to, double value) {
   if (to.find_first_of(".e", before) == std::string::npos) to += ".0";
 }
 
-bool is_json_value(std::string_view text) {
+bool is_value(std::string_view text) {
   std::string open;
   bool has_value = false;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -152,4 +152,4 @@ bool is_json_value(std::string_view text) {
   return has_value && open.empty();
 }
 
-}  // namespace stepscope
+}  // namespace stepscope::json

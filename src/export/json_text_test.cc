@@ -10,17 +10,17 @@ namespace {
 
 std::string string_of(std::string_view text) {
   std::string to;
-  append_json_string(to, text);
+  json::append_string(to, text);
   return to;
 }
 std::string us_of(int64_t ns) {
   std::string to;
-  append_us(to, ns);
+  json::append_us(to, ns);
   return to;
 }
 std::string double_of(double value) {
   std::string to;
-  append_double(to, value);
+  json::append_double(to, value);
   return to;
 }
 
@@ -61,11 +61,11 @@ TEST(JsonText, KeepsDoublesDoublesAndExact) {
 TEST(JsonText, TellsValuesFromWhatWouldBreakTheFile) {
   for (const char* good : {"1", "-1.5e3", "null", "\"a\\\"b\"", "[]", "{\"a\": [1, {\"b\": null}]}",
                            " [1,2] ", "18446744073709551616"}) {
-    EXPECT_TRUE(is_json_value(good)) << good;
+    EXPECT_TRUE(json::is_value(good)) << good;
   }
   for (const char* bad :
        {"", " ", "[", "[}", "]", "\"a", "\"a\\\"", "[1]]", "{}, \"x\": 1", "\"a\nb\"", "<x>"}) {
-    EXPECT_FALSE(is_json_value(bad)) << bad;
+    EXPECT_FALSE(json::is_value(bad)) << bad;
   }
 }
 
