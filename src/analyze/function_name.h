@@ -1,0 +1,21 @@
+// The name of a function as tools write it into a slice's name, taken apart:
+//   Kineto      torch/nn/modules/module.py(1194): _call_impl
+//   viztracer   fib (/home/me/fib.py:3)
+// Anything else is a name without a file.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace stepscope {
+
+struct FunctionName {
+  std::string_view name;
+  std::string_view file;  // "" where it is unknown
+  int64_t line = 0;       // 0 where it is unknown
+};
+
+// Refers to the text.
+FunctionName parse_function_name(std::string_view text);
+
+}  // namespace stepscope

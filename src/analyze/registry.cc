@@ -1,0 +1,67 @@
+// The list of views, and the one way in which front ends make them.
+#include "analyze/row_order.h"
+#include "analyze/views.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+namespace stepscope {
+namespace {
+
+constexpr std::array kViews = {
+    View{"overview", "the trace at a glance: span, steps, devices, what costs most", "", 0, overview,
+         nullptr},
+    View{"steps", "where the time of each training step goes", "", 50, steps, nullptr},
+    View{"operators", "framework operators on the host, by name (--by shape, --by stack)",
+         "-self_host_ns", 20, operators, stream_operators},
+    View{"kernels", "what ran on the devices, by name", "-total_ns", 20, kernels, stream_kernels},
+    View{"devices", "how busy each device was, and how well it was used", "", 0, devices, nullptr},
+    View{"memory", "memory over time, or by operator (--by operator)", "", 50, memory, nullptr},
+    View{"functions", "calls, own and total time of each function", "-self_ns", 20, functions,
+         stream_functions},
+    View{"tree", "who called what: the call tree, merged by name (--depth)", "", 60, tree, nullptr},
+    View{"tracks", "the lanes of the trace: threads, streams, counters", "", 50, tracks, nullptr},
+};
+
+}  // namespace
+
+std::span<const View> views() { return kViews; }
+
+const View* find_view(std::string_view name) {
+  const auto it = std::find_if(kViews.begin(), kViews.end(),
+                               [&](const View& view) { return view.name == name; });
+  return it == kViews.end() ? nullptr : &*it;
+}
+
+Result<Table> make_view(const Trace& trace, std::string_view name, const TableOptions& options) {
+  const View* view = find_view(name);
+  if (view == nullptr) {
+    std::string names;
+    for (const View& known : kViews) {
+      names += (names.empty() ? "" : ", ") + std::string(known.name);
+    }
+    return Status::error("unknown view '" + std::string(name) + "'; there are: " + names);
+  }
+  if (options.limit < -1) {
+    return Status::error("--limit " + std::to_string(options.limit) +
+                         ": must be 0 (all rows) or more");
+  }
+  Result<Table> table = view->make(trace, options);
+  if (!table) return table;
+  Status status = filter_rows(*table, options.filter);
+  if (!status) return status;
+  const bool has_default_sort = table->find(view->default_sort.substr(
+                                    std::min<size_t>(1, view->default_sort.size()))) != nullptr;
+  if (!options.sort.empty()) {
+    status = sort_rows(*table, options.sort);
+  } else if (has_default_sort) {
+    status = sort_rows(*table, view->default_sort);
+  }
+  if (!status) return status;
+  limit_rows(*table, options.limit < 0 ? view->default_limit : options.limit);
+  table->stats = trace.stats();
+  return table;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,255 @@
+#include "analyze/render_text.h"
+
+#include "analyze/text_layout.h"
+#include "analyze/utf8.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace stepscope {
+namespace {
+
+constexpr size_t kGap = 2;
+constexpr size_t kBarWidth = 16;
+constexpr size_t kMaxNatural = 400;  // no column is wider, however long its names
+
+constexpr std::string_view kBold = "\x1b[1m", kDim = "\x1b[2m", kCyan = "\x1b[36m",
+                           kYellow = "\x1b[33m", kReset = "\x1b[0m";
+
+struct FittedColumn {
+  TextColumn text;
+  std::vector<std::string> title_lines;
+  size_t natural = 0;  // the width that its cells want
+  size_t width = 0;
+  bool is_bar = false;
+};
+
+void append_styled(std::string& out, std::string_view text, std::string_view style, bool color) {
+  if (color && !style.empty() && !text.empty()) {
+    out += style;
+    out += text;
+    out += kReset;
+  } else {
+    out += text;
+  }
+}
+
+// A title of several words takes several lines rather than widen its column.
+std::vector<std::string> wrap_words(std::string_view text, size_t width) {
+  std::vector<std::string> lines;
+  size_t at = 0;
+  while (at < text.size()) {
+    const size_t end = std::min(text.find(' ', at), text.size());
+    const std::string_view word = text.substr(at, end - at);
+    if (!lines.empty() && display_width(lines.back()) + 1 + display_width(word) <= width) {
+      lines.back() += ' ';
+      lines.back() += word;
+    } else {
+      lines.emplace_back(word);
+    }
+    at = end + 1;
+  }
+  return lines;
+}
+
+size_t longest_word(std::string_view text) {
+  size_t longest = 0;
+  for (const std::string& word : wrap_words(text, 0)) longest = std::max(longest, display_width(word));
+  return longest;
+}
+
+std::string bar(double fraction) {
+  static constexpr std::string_view kEighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+  const double clamped = std::clamp(fraction, 0.0, 1.0);
+  const auto eighths = static_cast<size_t>(clamped * kBarWidth * 8 + 0.5);
+  std::string text;
+  for (size_t i = 0; i < eighths / 8; ++i) text += "█";
+  text += kEighths[eighths % 8];
+  return text;
+}
+
+size_t smallest_width(const FittedColumn& column, bool is_first_text, size_t width) {
+  if (column.text.is_number) return column.natural;
+  const size_t wanted = is_first_text ? std::max<size_t>(16, width * 3 / 10)
+                                      : std::max<size_t>(10, width / 5);
+  return std::min(column.natural, wanted);
+}
+
+// Gives every column its width; columns that have no room are taken off the end and their titles
+// returned.
+std::vector<std::string> fit(std::vector<FittedColumn>& columns, size_t width) {
+  std::vector<std::string> dropped;
+  if (width == 0) {
+    for (FittedColumn& column : columns) column.width = column.natural;
+    return dropped;
+  }
+  bool is_first_text = true;
+  size_t used = 0;
+  size_t kept = 0;
+  for (FittedColumn& column : columns) {
+    column.width = smallest_width(column, is_first_text, width);
+    if (!column.text.is_number) is_first_text = false;
+    const size_t next = used + column.width + (kept > 0 ? kGap : 0);
+    if (next > width && kept > 0) break;
+    used = next;
+    ++kept;
+  }
+  for (size_t i = kept; i < columns.size(); ++i) dropped.push_back(columns[i].text.name);
+  columns.resize(kept);
+  if (kept == 1 && columns[0].width > width) columns[0].width = width;
+  while (used < width) {
+    FittedColumn* squeezed = nullptr;
+    for (FittedColumn& column : columns) {
+      if (column.width < column.natural &&
+          (squeezed == nullptr ||
+           column.natural - column.width > squeezed->natural - squeezed->width)) {
+        squeezed = &column;
+      }
+    }
+    if (squeezed == nullptr) break;
+    ++squeezed->width;
+    ++used;
+  }
+  return dropped;
+}
+
+std::vector<FittedColumn> measure(const Table& table) {
+  std::vector<FittedColumn> columns;
+  for (TextColumn& text : build_text_columns(table)) {
+    FittedColumn column;
+    for (size_t row = 0; row < table.rows(); ++row) {
+      column.natural = std::max(column.natural, display_width(text.cell(row)));
+    }
+    column.natural = std::clamp<size_t>(column.natural, longest_word(text.title), kMaxNatural);
+    column.text = std::move(text);
+    columns.push_back(std::move(column));
+  }
+  return columns;
+}
+
+// A bar beside the shares, where there is room left.
+void add_bar(std::vector<FittedColumn>& columns, const Table& table, size_t width) {
+  const Column* fraction = table.find("fraction");
+  if (fraction == nullptr || fraction->unit() != Unit::kFraction) return;
+  size_t used = kBarWidth + kGap;
+  for (const FittedColumn& column : columns) used += column.width + kGap;
+  if (width != 0 && used - kGap > width) return;
+  const auto at = std::find_if(columns.begin(), columns.end(), [](const FittedColumn& column) {
+    return column.text.name == "fraction";
+  });
+  if (at == columns.end()) return;
+  FittedColumn column;
+  column.is_bar = true;
+  column.width = kBarWidth;
+  column.text.cell = [fraction](size_t row) {
+    return fraction->is_null(row) ? std::string() : bar(fraction->get_number(row));
+  };
+  columns.insert(at + 1, std::move(column));
+}
+
+void append_cell(std::string& out, std::string_view text, const FittedColumn& column, bool is_last,
+                 std::string_view style, bool color) {
+  const std::string cell = elide_middle(text, column.width);
+  const size_t used = display_width(cell);
+  const size_t padding = column.width > used ? column.width - used : 0;
+  if (column.text.is_number) out.append(padding, ' ');
+  append_styled(out, cell, style, color);
+  if (!column.text.is_number && !is_last) out.append(padding, ' ');
+}
+
+void trim_and_end_line(std::string& out, size_t line_begin) {
+  while (out.size() > line_begin && out.back() == ' ') out.pop_back();
+  out += '\n';
+}
+
+void append_header(std::string& out, const std::vector<FittedColumn>& columns, bool color) {
+  size_t lines = 0, total = 0;
+  for (const FittedColumn& column : columns) {
+    lines = std::max(lines, column.title_lines.size());
+    total += column.width + (total > 0 ? kGap : 0);
+  }
+  for (size_t line = 0; line < lines; ++line) {
+    const size_t begin = out.size();
+    for (size_t i = 0; i < columns.size(); ++i) {
+      if (i > 0) out.append(kGap, ' ');
+      // Short titles stand on the last line.
+      const size_t skip = lines - columns[i].title_lines.size();
+      const std::string_view title = line < skip ? "" : columns[i].title_lines[line - skip];
+      append_cell(out, title, columns[i], i + 1 == columns.size(), kBold, color);
+    }
+    trim_and_end_line(out, begin);
+  }
+  std::string rule;
+  for (size_t i = 0; i < total; ++i) rule += "─";
+  append_styled(out, rule, kDim, color);
+  out += '\n';
+}
+
+std::string_view style_of(const FittedColumn& column, std::string_view cell) {
+  if (column.is_bar) return kCyan;
+  if (column.text.name == "section") return kBold;
+  if (!column.text.is_number) return "";
+  const bool is_zero = cell == "0" || cell.starts_with("0 ") || cell == "0%" || cell == "–";
+  return is_zero ? kDim : "";
+}
+
+void append_footer(std::string& out, const Table& table, const std::vector<std::string>& dropped,
+                   const TextStyle& style) {
+  std::vector<std::string> lines;
+  if (table.rows() == 0) lines.push_back("no rows");
+  if (!dropped.empty()) {
+    std::string names;
+    for (const std::string& name : dropped) names += (names.empty() ? "" : ", ") + name;
+    lines.push_back(std::to_string(dropped.size()) + (dropped.size() == 1 ? " more column" : " more columns") +
+                    " (" + printable(names) + "): widen the terminal, or --format csv|json");
+  }
+  const size_t own = lines.size();
+  for (std::string& line : build_footer(table)) lines.push_back(std::move(line));
+  if (!lines.empty() && table.rows() > 0) out += '\n';
+  for (size_t i = 0; i < lines.size(); ++i) {
+    const bool is_fault = i >= own && lines[i].starts_with("the file had faults");
+    const size_t indent = std::min(lines[i].find_first_not_of(' '), lines[i].size());
+    const size_t width = style.width > indent ? style.width - indent : SIZE_MAX;
+    for (const std::string& line : wrap_words(std::string_view(lines[i]).substr(indent), width)) {
+      out.append(indent, ' ');
+      append_styled(out, line, is_fault ? kYellow : kDim, style.color);
+      out += '\n';
+    }
+  }
+}
+
+}  // namespace
+
+void render_text(const Table& table, const TextStyle& style, const TextSink& sink) {
+  ChunkedText chunks(sink);
+  std::string& out = chunks.text();
+  std::vector<FittedColumn> columns = measure(table);
+  const std::vector<std::string> dropped = fit(columns, style.width);
+  add_bar(columns, table, style.width);
+  for (FittedColumn& column : columns) {
+    column.title_lines = wrap_words(column.text.title, column.width);
+  }
+  if (table.rows() > 0) append_header(out, columns, style.color);
+  const Column* section = table.find("section");
+  for (size_t row = 0; row < table.rows(); ++row) {
+    if (section != nullptr && row > 0 && section->type() == ColumnType::kString &&
+        section->get_string(row) != section->get_string(row - 1)) {
+      out += '\n';
+    }
+    const size_t begin = out.size();
+    for (size_t i = 0; i < columns.size(); ++i) {
+      const FittedColumn& column = columns[i];
+      if (i > 0) out.append(kGap, ' ');
+      std::string cell = column.text.cell(row);
+      if (cell.empty() && column.text.is_number && section == nullptr) cell = "–";
+      append_cell(out, cell, column, i + 1 == columns.size(), style_of(column, cell), style.color);
+    }
+    trim_and_end_line(out, begin);
+    chunks.end_row();
+  }
+  append_footer(out, table, dropped, style);
+}
+
+}  // namespace stepscope

@@ -1,0 +1,107 @@
+#include "analyze/slice_filter.h"
+
+#include "analyze/pattern.h"
+
+#include <charconv>
+#include <limits>
+#include <optional>
+
+namespace stepscope {
+namespace {
+
+int64_t add_saturating(int64_t a, int64_t b) {
+  int64_t sum = 0;
+  if (!__builtin_add_overflow(a, b, &sum)) return sum;
+  return b > 0 ? INT64_MAX : INT64_MIN;
+}
+
+std::string foreign_id_text(const Trace& trace, const ForeignId& id) {
+  if (id.text != kEmptyString) return std::string(trace.string(id.text));
+  return std::to_string(id.number);
+}
+
+std::optional<int64_t> parse_number(std::string_view text) {
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+// A number is a track's id as the view `tracks` shows it; where there is no such track, a thread's or
+// a stream's number.
+bool take_by_number(const Trace& trace, int64_t number, std::vector<uint8_t>& taken) {
+  if (number >= 0 && static_cast<uint64_t>(number) < taken.size()) {
+    taken[static_cast<size_t>(number)] = 1;
+    return true;
+  }
+  bool any = false;
+  for (size_t i = 0; i < taken.size(); ++i) {
+    const Track& track = trace.tracks()[i];
+    const bool same = track.kind == TrackKind::kStream
+                          ? track.stream == number
+                          : track.tid.text == kEmptyString && track.tid.number == number;
+    taken[i] = same && track.kind != TrackKind::kCounter;
+    any = any || taken[i] != 0;
+  }
+  return any;
+}
+
+}  // namespace
+
+std::string track_title(const Trace& trace, TrackId id) {
+  const Track& track = trace.tracks()[index(id)];
+  std::string title;
+  if (track.process < trace.processes().size()) {
+    const Process& process = trace.processes()[track.process];
+    title = trace.string(process.name);
+    const std::string pid = foreign_id_text(trace, process.pid);
+    if (title != pid) title += (title.empty() ? "" : " ") + pid;
+  }
+  const std::string_view name = trace.string(track.name);
+  switch (track.kind) {
+    case TrackKind::kCounter: title += " / " + std::string(name); return title;
+    case TrackKind::kAsync: title += " / async"; break;
+    case TrackKind::kStream:
+      if (track.device >= 0) title += " / device " + std::to_string(track.device);
+      title += " / stream " +
+               (track.stream >= 0 ? std::to_string(track.stream) : foreign_id_text(trace, track.tid));
+      break;
+    case TrackKind::kThread: title += " / thread " + foreign_id_text(trace, track.tid); break;
+  }
+  if (!name.empty()) title += " (" + std::string(name) + ")";
+  return title;
+}
+
+Result<SliceFilter> SliceFilter::make(const Trace& trace, const TableOptions& options) {
+  SliceFilter filter;
+  if (options.range.begin_ns > options.range.end_ns) {
+    return Status::error("--range: begins after its end");
+  }
+  if (options.range.begin_ns != 0 || options.range.end_ns != INT64_MAX) {
+    filter.takes_all_ = false;
+    filter.begin_ns_ = add_saturating(trace.begin_ns(), options.range.begin_ns);
+    filter.end_ns_ = add_saturating(trace.begin_ns(), options.range.end_ns);
+  }
+  if (options.track.empty()) return filter;
+
+  filter.takes_all_ = false;
+  filter.tracks_.assign(trace.tracks().size(), 0);
+  bool any = false;
+  if (const auto number = parse_number(options.track)) {
+    any = take_by_number(trace, *number, filter.tracks_);
+  } else {
+    Result<Pattern> pattern = Pattern::make(options.track);
+    if (!pattern) return pattern.status();
+    for (uint32_t i = 0; i < filter.tracks_.size(); ++i) {
+      filter.tracks_[i] = pattern->matches(track_title(trace, TrackId{i}));
+      any = any || filter.tracks_[i] != 0;
+    }
+  }
+  if (!any) {
+    return Status::error("--track: no track matches '" + options.track +
+                         "'; the view tracks lists them");
+  }
+  return filter;
+}
+
+}  // namespace stepscope

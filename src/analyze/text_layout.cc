@@ -1,0 +1,154 @@
+#include "analyze/text_layout.h"
+
+#include "analyze/fault_summary.h"
+#include "analyze/text_value.h"
+#include "analyze/utf8.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace stepscope {
+namespace {
+
+constexpr size_t kMaxStatNotes = 3;
+constexpr int64_t kMaxIndent = 40;
+
+bool has_values(const Column& column) {
+  for (size_t row = 0; row < column.size(); ++row) {
+    if (!column.is_null(row)) return true;
+  }
+  return column.size() == 0;
+}
+
+std::string printable_cell(const Column& column, size_t row) {
+  if (column.type() == ColumnType::kString) {
+    return column.is_null(row) ? "" : printable(column.get_string(row));
+  }
+  return text_of_cell(column, row);
+}
+
+TextColumn plain_column(const Column& column) {
+  return {column.name(), printable(column_title(column)), column.type() != ColumnType::kString,
+          [&column](size_t row) { return printable_cell(column, row); }};
+}
+
+TextColumn indented_column(const Column& name, const Column& depth) {
+  TextColumn text = plain_column(name);
+  text.cell = [&name, &depth](size_t row) {
+    const auto indent = std::clamp<int64_t>(depth.get_int(row), 0, kMaxIndent);
+    return std::string(static_cast<size_t>(indent) * 2, ' ') + printable_cell(name, row);
+  };
+  return text;
+}
+
+TextColumn section_column(const Column& section) {
+  TextColumn text = plain_column(section);
+  text.cell = [&section](size_t row) {
+    if (row > 0 && section.get_string(row) == section.get_string(row - 1)) return std::string();
+    return printable_cell(section, row);
+  };
+  return text;
+}
+
+TextColumn calls_column(const Column& calls, const Column& primitive) {
+  TextColumn text = plain_column(calls);
+  text.cell = [&calls, &primitive](size_t row) {
+    std::string cell = text_of_cell(calls, row);
+    if (!primitive.is_null(row) && primitive.get_int(row) != calls.get_int(row)) {
+      cell += "/" + text_of_cell(primitive, row);
+    }
+    return cell;
+  };
+  return text;
+}
+
+TextColumn location_column(const Column& file, const Column& line) {
+  return {"location", "location", false, [&file, &line](size_t row) {
+            std::string cell = printable_cell(file, row);
+            if (!cell.empty() && !line.is_null(row) && line.get_int(row) > 0) {
+              cell += ":" + std::to_string(line.get_int(row));
+            }
+            return cell;
+          }};
+}
+
+TextColumn value_column(std::vector<const Column*> values) {
+  return {"value", "value", false, [values = std::move(values)](size_t row) {
+            for (const Column* value : values) {
+              if (!value->is_null(row)) return printable_cell(*value, row);
+            }
+            return std::string();
+          }};
+}
+
+}  // namespace
+
+std::vector<TextColumn> build_text_columns(const Table& table) {
+  const Column* depth = table.find("depth");
+  const Column* name = table.find("name");
+  const Column* file = table.find("file");
+  const Column* line = table.find("line");
+  const Column* calls = table.find("calls");
+  const Column* primitive = table.find("primitive_calls");
+  const bool is_tree = depth != nullptr && name != nullptr && depth->type() == ColumnType::kInt &&
+                       name->type() == ColumnType::kString;
+  const bool has_location = file != nullptr && line != nullptr &&
+                            file->type() == ColumnType::kString &&
+                            line->type() == ColumnType::kInt;
+  const bool has_primitive = calls != nullptr && primitive != nullptr &&
+                             calls->type() == ColumnType::kInt &&
+                             primitive->type() == ColumnType::kInt;
+  std::vector<const Column*> values;
+  for (const Column& column : table.columns()) {
+    if (column.name().starts_with("value_")) values.push_back(&column);
+  }
+
+  std::vector<TextColumn> text;
+  bool has_value = false;
+  for (const Column& column : table.columns()) {
+    if (is_tree && &column == depth) continue;
+    if (has_location && (&column == file || &column == line)) continue;
+    if (has_primitive && &column == primitive) continue;
+    if (values.size() > 1 && column.name().starts_with("value_")) {
+      if (!has_value) text.push_back(value_column(values));
+      has_value = true;
+      continue;
+    }
+    if (!has_values(column)) continue;
+    if (is_tree && &column == name) {
+      text.push_back(indented_column(*name, *depth));
+    } else if (has_primitive && &column == calls) {
+      text.push_back(calls_column(*calls, *primitive));
+    } else if (column.name() == "section" && column.type() == ColumnType::kString) {
+      text.push_back(section_column(column));
+    } else {
+      text.push_back(plain_column(column));
+    }
+  }
+  if (has_location && has_values(*file)) text.push_back(location_column(*file, *line));
+  return text;
+}
+
+std::vector<std::string> build_footer(const Table& table) {
+  std::vector<std::string> lines;
+  if (table.rows_before_limit > table.rows()) {
+    lines.push_back("showing " + text_of_count(static_cast<int64_t>(table.rows())) + " of " +
+                    text_of_count(static_cast<int64_t>(table.rows_before_limit)) +
+                    " rows (--limit 0 for all)");
+  }
+  for (const std::string& note : table.notes) lines.push_back(printable(note));
+  const std::string faults = fault_summary(table.stats);
+  if (!faults.empty()) lines.push_back("the file had faults: " + faults);
+  const auto& notes = table.stats.notes();
+  for (size_t i = 0; i < std::min(notes.size(), kMaxStatNotes); ++i) {
+    lines.push_back("  " + printable(notes[i]));
+  }
+  if (notes.size() > kMaxStatNotes) {
+    lines.push_back("  and " + std::to_string(notes.size() - kMaxStatNotes) +
+                    " more (--format json has them)");
+  }
+  return lines;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,102 @@
+// The view `tracks`: the lanes of the trace, how much is on each, and how busy it was. Times are from
+// the trace's begin, as --range takes them.
+#include "analyze/slice_filter.h"
+#include "analyze/views.h"
+
+#include <algorithm>
+
+namespace stepscope {
+namespace {
+
+struct TrackSummary {
+  int64_t slices = 0;
+  int64_t busy_ns = 0;  // during which at least one slice was open
+  int64_t begin_ns = INT64_MAX;
+  int64_t end_ns = INT64_MIN;
+};
+
+TrackSummary summarize(const Trace& trace, const Track& track, const SliceFilter& filter) {
+  TrackSummary summary;
+  const SliceColumns& slices = trace.slices();
+  int64_t covered_until_ns = INT64_MIN;
+  for (uint32_t row = track.first_slice; row < track.first_slice + track.slice_count; ++row) {
+    const int64_t start_ns = slices.start_ns[row];
+    if (!filter.takes_time(start_ns)) continue;
+    const int64_t end_ns = slices.end_ns(row);
+    ++summary.slices;
+    summary.begin_ns = std::min(summary.begin_ns, start_ns);
+    summary.end_ns = std::max(summary.end_ns, end_ns);
+    // Rows come by start, so that the union grows at its end only.
+    if (end_ns > covered_until_ns) {
+      summary.busy_ns += end_ns - std::max(start_ns, covered_until_ns);
+      covered_until_ns = end_ns;
+    }
+  }
+  return summary;
+}
+
+}  // namespace
+
+Result<Table> tracks(const Trace& trace, const TableOptions& options) {
+  Result<SliceFilter> filter = SliceFilter::make(trace, options);
+  if (!filter) return filter.status();
+  Table table("tracks");
+  Column& id = table.add("track", ColumnType::kInt);
+  Column& name = table.add("name", ColumnType::kString);
+  Column& kind = table.add("kind", ColumnType::kString);
+  Column& slice_count = table.add("slices", ColumnType::kInt, Unit::kCount);
+  Column& busy = table.add("busy_ns", ColumnType::kInt, Unit::kNs);
+  Column& busy_fraction = table.add("busy_fraction", ColumnType::kDouble, Unit::kFraction);
+  Column& begin = table.add("begin_ns", ColumnType::kInt, Unit::kNs);
+  Column& end = table.add("end_ns", ColumnType::kInt, Unit::kNs);
+  Column& values = table.add("counter_values", ColumnType::kInt, Unit::kCount);
+  Column& process = table.add("process", ColumnType::kString);
+  Column& pid = table.add("pid", ColumnType::kString);
+  Column& tid = table.add("tid", ColumnType::kString);
+
+  const auto foreign_id = [&](const ForeignId& foreign) {
+    return foreign.text != kEmptyString ? std::string(trace.string(foreign.text))
+                                        : std::to_string(foreign.number);
+  };
+  const double span_ns = static_cast<double>(trace.end_ns() - trace.begin_ns());
+  for (uint32_t i = 0; i < trace.tracks().size(); ++i) {
+    if (!filter->takes_track(TrackId{i})) continue;
+    const Track& track = trace.tracks()[i];
+    const TrackSummary summary = summarize(trace, track, *filter);
+    id.push(int64_t{i});
+    name.push(track_title(trace, TrackId{i}));
+    kind.push(track_kind_name(track.kind));
+    slice_count.push(summary.slices);
+    busy.push(summary.busy_ns);
+    if (span_ns > 0) {
+      busy_fraction.push(static_cast<double>(summary.busy_ns) / span_ns);
+    } else {
+      busy_fraction.push_null();
+    }
+    if (summary.slices > 0) {
+      begin.push(summary.begin_ns - trace.begin_ns());
+      end.push(summary.end_ns - trace.begin_ns());
+    } else {
+      begin.push_null();
+      end.push_null();
+    }
+    if (track.kind == TrackKind::kCounter) {
+      values.push(static_cast<int64_t>(track.value_count));
+    } else {
+      values.push_null();
+    }
+    if (track.process < trace.processes().size()) {
+      const Process& owner = trace.processes()[track.process];
+      process.push(trace.string(owner.name));
+      pid.push(foreign_id(owner.pid));
+    } else {
+      process.push_null();
+      pid.push_null();
+    }
+    tid.push(foreign_id(track.tid));
+  }
+  if (table.rows() == 0) table.notes.push_back("no tracks in this trace");
+  return table;
+}
+
+}  // namespace stepscope
