@@ -28,7 +28,7 @@ ALLOWED = {
 }
 FRONT_ENDS = {"serve", "cli", "python"}
 THIRD_PARTY = re.compile(
-    r"(simdjson|zstd|zdict|sqlite3|isa-l|igzip|crc|CLI/|fmt/|nanobind|gtest|benchmark|Python)\b"
+    r"(simdjson|zstd|zdict|xxhash|sqlite3|isa-l|igzip|crc|re2|CLI|fmt|nanobind|gtest|benchmark|Python)\b"
 )
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
