@@ -1,0 +1,326 @@
+// The view `devices`: how busy each device was, and how well it was used. Over the steps of the
+// trace (step_spans.h), from the first one's begin to the last one's end:
+//
+// - busy_fraction: time with at least one kernel running.
+// - sm_efficiency: at each moment, blocks per SM of all kernels running, at most 1; the mean of it.
+// - occupancy: mean of the kernels' estimated achieved occupancy, weighted by duration.
+// - tensor_core_fraction: share of the kernel time in kernels that use Tensor Cores, of all kernels
+//   that an operator launched; tensor_core_eligible_fraction: share launched by operators that
+//   could.
+//
+// With --by time: busy share in up to 100 buckets over the recording, and SM efficiency at each
+// change.
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyze/intervals.h"
+#include "analyze/launches.h"
+#include "analyze/number_cursor.h"
+#include "analyze/operator_rules.h"
+#include "analyze/operator_walk.h"
+#include "analyze/slice_filter.h"
+#include "analyze/step_spans.h"
+#include "analyze/views.h"
+
+namespace stepscope {
+namespace {
+
+struct WeightedInterval {
+  Interval time;
+  double value = 0;
+};
+
+struct DeviceUse {
+  IntervalSet busy;
+  std::vector<WeightedInterval> blocks_per_sm;
+  std::vector<WeightedInterval> occupancy;  // 0..1
+  int64_t kernel_ns = 0;
+  int64_t launched_kernel_ns = 0;  // by operators
+  int64_t tensor_core_ns = 0;
+  int64_t launched_tensor_core_ns = 0;
+};
+
+// Kernel time that operators launched, and how much of it by operators eligible for Tensor Cores.
+struct EligibleTime {
+  int64_t kernel_ns = 0;
+  int64_t eligible_ns = 0;
+
+  OperatorWalkKey open(const SliceBlock&, size_t, LabelId) { return {}; }
+  void close(const OperatorCall& call) {
+    kernel_ns += call.self_kernel_ns;
+    if (call.eligible && !call.holds_eligible) eligible_ns += call.self_kernel_ns;
+  }
+};
+
+// Marks the launches that operators made.
+EligibleTime walk_operators(const Trace& trace, Launches& launches) {
+  EligibleTime result;
+  const OperatorRules rules(trace.strings(), trace.labels());
+  const SliceMemory no_memory;
+  OperatorWalk walk(rules, launches, no_memory, result);
+  TraceSliceStream stream(trace);
+  SliceBlock block;
+  while (*stream.next(block)) walk.add(block, trace.strings());
+  walk.finish();
+  return result;
+}
+
+std::map<int32_t, DeviceUse> find_use(const Trace& trace, Launches& launches) {
+  std::map<int32_t, DeviceUse> uses;
+  std::vector<uint8_t> uses_cores;  // by label
+  for (const Label& label : trace.labels().all()) {
+    uses_cores.push_back(label.kind == SliceKind::kKernel &&
+                         uses_tensor_cores(trace.string(label.name)));
+  }
+  TraceSliceStream stream(trace);
+  SliceBlock block;
+  while (*stream.next(block)) {
+    const int32_t device = trace.tracks()[index(block.track)].device;
+    ArgCursor correlations(block, trace.strings(), "correlation", ArgType::kInt);
+    NumberCursor blocks_per_sm(block, trace.strings(), "blocks per SM");
+    NumberCursor occupancy(block, trace.strings(), "est. achieved occupancy %");
+    for (size_t i = 0; i < block.size(); ++i) {
+      const Label& label = trace.labels()[block.label[i]];
+      if (label.kind != SliceKind::kKernel) continue;
+      DeviceUse& use = uses[device];
+      const int64_t dur_ns = block.dur_ns(i);
+      const Interval time{block.start_ns[i], block.start_ns[i] + dur_ns};
+      use.busy.add(time.begin_ns, time.end_ns);
+      const auto blocks = blocks_per_sm.find(block.row(i));
+      if (blocks && *blocks > 0) use.blocks_per_sm.push_back({time, *blocks});
+      const auto percent = occupancy.find(block.row(i));
+      if (percent && *percent >= 0) use.occupancy.push_back({time, *percent / 100});
+
+      const bool tensor_cores = uses_cores[index(block.label[i])] != 0;
+      const auto id = correlations.find_int(block.row(i));
+      const Launches::Launch* launch = id ? launches.find_correlation(*id) : nullptr;
+      use.kernel_ns += dur_ns;
+      if (tensor_cores) use.tensor_core_ns += dur_ns;
+      if (launch != nullptr && launch->in_operator) {
+        use.launched_kernel_ns += dur_ns;
+        if (tensor_cores) use.launched_tensor_core_ns += dur_ns;
+      }
+    }
+  }
+  for (auto& [device, use] : uses) use.busy.normalize();
+  return uses;
+}
+
+// The sum of all values at each moment, at most 1, where it is above 0.
+std::vector<WeightedInterval> sum_up_to_1(const std::vector<WeightedInterval>& intervals) {
+  struct Change {
+    int64_t time_ns;
+    bool is_end;  // begins before ends at the same time
+    double value;
+  };
+  std::vector<Change> changes;
+  changes.reserve(2 * intervals.size());
+  for (const WeightedInterval& interval : intervals) {
+    changes.push_back({interval.time.begin_ns, false, interval.value});
+    changes.push_back({interval.time.end_ns, true, interval.value});
+  }
+  std::stable_sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) {
+    return a.time_ns != b.time_ns ? a.time_ns < b.time_ns : a.is_end < b.is_end;
+  });
+  std::vector<WeightedInterval> result;
+  double sum = 0;
+  int64_t open = 0;
+  for (size_t i = 0; i < changes.size(); ++i) {
+    if (i > 0 && changes[i].time_ns > changes[i - 1].time_ns && sum > 0) {
+      result.push_back({{changes[i - 1].time_ns, changes[i].time_ns}, std::min(sum, 1.0)});
+    }
+    open += changes[i].is_end ? -1 : 1;
+    sum += changes[i].is_end ? -changes[i].value : changes[i].value;
+    if (open == 0) sum = 0;  // what rounding left over
+  }
+  return result;
+}
+
+int64_t overlap_ns(const Interval& a, const Interval& b) {
+  return std::max<int64_t>(0, std::min(a.end_ns, b.end_ns) - std::max(a.begin_ns, b.begin_ns));
+}
+
+double ratio(double part, int64_t whole_ns) {
+  return whole_ns > 0 ? part / static_cast<double>(whole_ns) : 0.0;
+}
+
+std::optional<double> mean_occupancy(const DeviceUse& use, const Interval& window) {
+  double weighted_ns = 0;
+  int64_t total_ns = 0;
+  for (const WeightedInterval& kernel : use.occupancy) {
+    const int64_t ns = overlap_ns(kernel.time, window);
+    weighted_ns += kernel.value * static_cast<double>(ns);
+    total_ns += ns;
+  }
+  if (total_ns == 0) return std::nullopt;
+  return ratio(weighted_ns, total_ns);
+}
+
+std::optional<double> mean_sm_efficiency(const DeviceUse& use, const Interval& window) {
+  double weighted_ns = 0;
+  bool any = false;
+  for (const WeightedInterval& part : sum_up_to_1(use.blocks_per_sm)) {
+    const int64_t ns = overlap_ns(part.time, window);
+    weighted_ns += part.value * static_cast<double>(ns);
+    any |= ns > 0;
+  }
+  if (!any) return std::nullopt;
+  return ratio(weighted_ns, window.end_ns - window.begin_ns);
+}
+
+void push_optional(Column& column, std::optional<double> value) {
+  if (value) {
+    column.push(*value);
+  } else {
+    column.push_null();
+  }
+}
+
+void push_device(Column& column, int32_t device) {
+  if (device >= 0) {
+    column.push(int64_t{device});
+  } else {
+    column.push_null();
+  }
+}
+
+Table make_summary(const Trace& trace, const std::map<int32_t, DeviceUse>& uses,
+                   const EligibleTime& eligible, const Interval& window) {
+  Table table("devices");
+  Column& id = table.add("device", ColumnType::kInt);
+  Column& name = table.add("name", ColumnType::kString);
+  Column& busy = table.add("busy_fraction", ColumnType::kDouble, Unit::kFraction);
+  Column& sm_efficiency = table.add("sm_efficiency", ColumnType::kDouble, Unit::kFraction);
+  Column& occupancy = table.add("occupancy", ColumnType::kDouble, Unit::kFraction);
+  Column& tensor_cores = table.add("tensor_core_fraction", ColumnType::kDouble, Unit::kFraction);
+  Column& tensor_eligible =
+      table.add("tensor_core_eligible_fraction", ColumnType::kDouble, Unit::kFraction);
+  Column& kernel = table.add("kernel_ns", ColumnType::kInt, Unit::kNs);
+  Column& memory = table.add("memory_bytes", ColumnType::kInt, Unit::kBytes);
+  Column& capability = table.add("compute_capability", ColumnType::kString);
+  for (const auto& [number, use] : uses) {
+    const int64_t wanted = number;
+    const auto device =
+        std::find_if(trace.devices().begin(), trace.devices().end(),
+                     [&](const Device& candidate) { return candidate.id == wanted; });
+    const bool known = device != trace.devices().end();
+    push_device(id, number);
+    if (known && device->name != kEmptyString) {
+      name.push(trace.string(device->name));
+    } else {
+      name.push_null();
+    }
+    busy.push(
+        ratio(static_cast<double>(use.busy.total_ns_in(window)), window.end_ns - window.begin_ns));
+    push_optional(sm_efficiency, mean_sm_efficiency(use, window));
+    push_optional(occupancy, mean_occupancy(use, window));
+    tensor_cores.push(
+        use.launched_kernel_ns > 0
+            ? ratio(static_cast<double>(use.launched_tensor_core_ns), use.launched_kernel_ns)
+            : ratio(static_cast<double>(use.tensor_core_ns), use.kernel_ns));
+    if (eligible.kernel_ns > 0) {
+      tensor_eligible.push(ratio(static_cast<double>(eligible.eligible_ns), eligible.kernel_ns));
+    } else {
+      tensor_eligible.push_null();
+    }
+    kernel.push(use.kernel_ns);
+    if (known && device->total_memory_bytes > 0) {
+      memory.push(device->total_memory_bytes);
+    } else {
+      memory.push_null();
+    }
+    if (known && device->compute_major > 0) {
+      capability.push(std::to_string(device->compute_major) + "." +
+                      std::to_string(device->compute_minor));
+    } else {
+      capability.push_null();
+    }
+  }
+  return table;
+}
+
+// The recording as a whole: Kineto's own span of it, where there is one.
+Interval find_recording(const Trace& trace) {
+  const SliceColumns& slices = trace.slices();
+  for (uint32_t row = 0; row < slices.size(); ++row) {
+    const Label& label = trace.labels()[slices.label[row]];
+    if (label.kind == SliceKind::kSpan && trace.string(label.name) == "PyTorch Profiler (0)") {
+      return {slices.start_ns[row], slices.end_ns(row)};
+    }
+  }
+  return {trace.begin_ns(), trace.end_ns()};
+}
+
+// 1, 10, 100, … us, so that there are at most 100 buckets.
+int64_t find_bucket_ns(int64_t recording_ns) {
+  int64_t bucket_ns = 1000;
+  while (recording_ns / 100 > bucket_ns ||
+         (recording_ns / 100 == bucket_ns && recording_ns % 100)) {
+    bucket_ns *= 10;
+  }
+  return bucket_ns;
+}
+
+Table make_timeline(const Trace& trace, const std::map<int32_t, DeviceUse>& uses) {
+  Table table("devices");
+  Column& id = table.add("device", ColumnType::kInt);
+  Column& metric = table.add("metric", ColumnType::kString);
+  Column& time = table.add("time_ns", ColumnType::kInt, Unit::kNs);
+  Column& value = table.add("value", ColumnType::kDouble, Unit::kFraction);
+  const Interval recording = find_recording(trace);
+  const int64_t bucket_ns = find_bucket_ns(recording.end_ns - recording.begin_ns);
+  const int64_t buckets = (recording.end_ns - recording.begin_ns) / bucket_ns;
+  const auto push = [&](int32_t device, std::string_view what, int64_t time_ns, double figure) {
+    push_device(id, device);
+    metric.push(what);
+    time.push(time_ns - trace.begin_ns());
+    value.push(figure);
+  };
+  for (const auto& [device, use] : uses) {
+    for (int64_t i = 0; i < buckets; ++i) {
+      const int64_t begin_ns = recording.begin_ns + i * bucket_ns;
+      // The last one takes what is left.
+      const Interval bucket{begin_ns, i + 1 < buckets ? begin_ns + bucket_ns : recording.end_ns};
+      push(device, "busy_fraction", begin_ns,
+           ratio(static_cast<double>(use.busy.total_ns_in(bucket)),
+                 bucket.end_ns - bucket.begin_ns));
+    }
+    push(device, "busy_fraction", recording.end_ns, 0.0);
+    for (const WeightedInterval& part : sum_up_to_1(use.blocks_per_sm)) {
+      push(device, "sm_efficiency", part.time.begin_ns, part.value);
+      push(device, "sm_efficiency", part.time.end_ns, 0.0);
+    }
+  }
+  return table;
+}
+
+}  // namespace
+
+Result<Table> devices(const Trace& trace, const TableOptions& options) {
+  if (!options.by.empty() && options.by != "time") {
+    return Status::error("--by " + options.by + ": devices can be shown by time");
+  }
+  TraceSliceStream stream(trace);
+  Result<Launches> launches = Launches::build(stream);
+  if (!launches) return launches.status();
+  const EligibleTime eligible = walk_operators(trace, *launches);
+  const std::map<int32_t, DeviceUse> uses = find_use(trace, *launches);
+  const StepSpans spans = StepSpans::find(trace, *launches);
+  Interval window = spans.steps.empty() ? find_recording(trace) : spans.window();
+  const Result<SliceFilter> filter = SliceFilter::make(trace, options);
+  if (!filter) return filter.status();
+  if (options.range.begin_ns != 0 || options.range.end_ns != INT64_MAX) {
+    const int64_t length_ns = trace.end_ns() - trace.begin_ns();
+    window = {trace.begin_ns() + std::clamp<int64_t>(options.range.begin_ns, 0, length_ns),
+              trace.begin_ns() + std::clamp<int64_t>(options.range.end_ns, 0, length_ns)};
+  }
+  Table table = options.by == "time" ? make_timeline(trace, uses)
+                                     : make_summary(trace, uses, eligible, window);
+  if (uses.empty()) table.notes.push_back("no kernels of a device in this trace");
+  return table;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,44 @@
+// Sets of times as sorted, disjoint, half-open intervals; all operations are linear sweeps.
+//
+//   IntervalSet busy;
+//   busy.add(0, 10); busy.add(5, 20); busy.add(40, 50);   // any order
+//   busy.normalize();                                     // {[0,20), [40,50)}
+//   busy.total_ns();                                      // 30
+//   intersect(busy, other);  subtract(busy, other);
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace stepscope {
+
+struct Interval {
+  int64_t begin_ns = 0;
+  int64_t end_ns = 0;
+  friend bool operator==(const Interval&, const Interval&) = default;
+};
+
+class IntervalSet {
+ public:
+  // Merges with the last interval where they touch, so that adding in order of time costs no
+  // memory.
+  void add(int64_t begin_ns, int64_t end_ns);
+  // Sorts and merges. Needed after adding, before anything else.
+  void normalize();
+
+  const std::vector<Interval>& intervals() const { return intervals_; }
+  bool empty() const { return intervals_.empty(); }
+  int64_t total_ns() const;
+  int64_t total_ns_in(const Interval& range) const;  // O(log n + intervals in it)
+
+ private:
+  friend IntervalSet intersect(const IntervalSet& a, const IntervalSet& b);
+  friend IntervalSet subtract(const IntervalSet& a, const IntervalSet& b);
+
+  std::vector<Interval> intervals_;
+};
+
+IntervalSet intersect(const IntervalSet& a, const IntervalSet& b);
+IntervalSet subtract(const IntervalSet& a, const IntervalSet& b);
+
+}  // namespace stepscope

@@ -1,0 +1,72 @@
+// Launches: which work on a device was started by which call on the host. A kernel carries the
+// correlation id of the runtime call that launched it; in a trace without such calls the External
+// id of the operator has to do. Made in one pass over the device's slices, of a loaded trace or of
+// a stream; holds one entry per launch.
+//
+//   Result<Launches> launches = Launches::build(stream);
+//   if (Launches::Launch* launch = launches->find_correlation(id)) device_ns += launch->device_ns;
+//
+// Slow equivalent: two std::map<int64_t, Launch>. Ids are counters, so a table indexed by the id
+// less the first one serves almost all of them; ids that would make it sparse go into a hash map.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "base/status.h"
+#include "trace/slice_stream.h"
+
+namespace stepscope {
+
+class Launches {
+ public:
+  struct Launch {
+    int64_t device_ns = 0;  // kernels, copies and fills together
+    int64_t kernel_ns = 0;
+    int64_t tensor_core_ns = 0;
+    int64_t first_start_ns = INT64_MAX;
+    int64_t last_end_ns = INT64_MIN;
+    int64_t external_id = 0;
+    uint32_t device_slices = 0;
+    bool in_operator = false;  // set by an analysis that found the operator
+    bool in_step = false;      // set by an analysis that found the step
+  };
+
+  static Result<Launches> build(SliceStream& stream);
+
+  bool empty() const { return launches_.empty(); }
+  std::span<const Launch> all() const { return launches_; }
+  Launch* find_correlation(int64_t id);
+  // Finds nothing in a trace with runtime calls.
+  Launch* find_external(int64_t id);
+  bool has_external() const { return !by_external_.empty(); }
+
+ private:
+  class IdMap {
+   public:
+    uint32_t& operator[](int64_t id);  // 0: free
+    uint32_t find(int64_t id) const;
+
+   private:
+    bool is_dense(uint64_t offset) const { return offset < 4096 + 32 * uint64_t{count_}; }
+
+    std::vector<uint32_t> dense_;
+    std::unordered_map<int64_t, uint32_t> sparse_;
+    int64_t base_ = 0;
+    uint32_t count_ = 0;
+  };
+
+  Launch& add(IdMap& map, int64_t id);
+  void add_block(const SliceBlock& block, const SliceStream& stream,
+                 const std::vector<uint8_t>& classes);
+  void index_external();
+
+  std::vector<Launch> launches_;
+  IdMap by_correlation_;
+  std::unordered_map<int64_t, uint32_t> by_external_;
+  bool has_calls_ = false;
+};
+
+}  // namespace stepscope

@@ -1,0 +1,168 @@
+#include "analyze/operator_rules.h"
+
+#include <algorithm>
+#include <array>
+
+namespace stepscope {
+namespace {
+
+using std::string_view;
+
+constexpr std::array<string_view, 6> kBookkeepingOperators = {
+    "profiler::_record_function_enter",
+    "profiler::_record_function_enter_new",
+    "profiler::_record_function_exit",
+    "aten::is_leaf",
+    "aten::output_nr",
+    "aten::_version",
+};
+
+constexpr std::array<string_view, 18> kTensorCoreKernels = {
+    "h884",
+    "s884",
+    "h1688",
+    "s1688",
+    "hmma",
+    "i8816",
+    "16816",
+    "dgrad_1x1_stride_2x2",
+    "first_layer_wgrad_kernel",
+    "conv1x1",
+    "conv2d_c1_k1",
+    "direct_group",
+    "xmma_implicit_gemm",
+    "xmma_sparse_conv",
+    "xmma_warp_specialized_implicit_gemm",
+    "xmma_gemm",
+    "xmma_sparse_gemm",
+    "c1688",
+};
+
+constexpr std::array<string_view, 45> kEligibleOperators = {
+    "aten::_convolution",
+    "aten::conv1d",
+    "aten::conv2d",
+    "aten::conv3d",
+    "aten::conv_tbc",
+    "aten::conv_transpose1d",
+    "aten::conv_transpose2d",
+    "aten::conv_transpose3d",
+    "aten::convolution",
+    "aten::cudnn_convolution",
+    "aten::cudnn_convolution_transpose",
+    "aten::prelu",
+    "aten::addmm",
+    "aten::addmv",
+    "aten::addr",
+    "aten::matmul",
+    "aten::mm",
+    "aten::mv",
+    "aten::linear",
+    "aten::addbmm",
+    "aten::baddbmm",
+    "aten::bmm",
+    "aten::chain_matmul",
+    "aten::linalg_multi_dot",
+    "aten::_thnn_fused_lstm_cell",
+    "aten::_thnn_fused_gru_cell",
+    "aten::lstm_cell",
+    "aten::gru_cell",
+    "aten::rnn_tanh_cell",
+    "aten::rnn_relu_cell",
+    // Backward operators that launch kernels of the ones above.
+    "CudnnConvolutionBackward",
+    "BmmBackward0",
+    "aten::cudnn_convolution_transpose_backward",
+    "CudnnConvolutionTransposeBackward",
+    "MmBackward",
+    "aten::cudnn_convolution_backward_weight",
+    "aten::addmm_",
+    "AddmvBackward",
+    "MvBackward",
+    "aten::cudnn_convolution_transpose_backward_weight",
+    "aten::cudnn_convolution_transpose_backward_input",
+    "AddmmBackward",
+    "aten::cudnn_convolution_backward_input",
+    "AddbmmBackward",
+    "aten::cudnn_convolution_backward",
+};
+
+template <size_t N>
+bool contains(const std::array<string_view, N>& list, string_view name) {
+  return std::find(list.begin(), list.end(), name) != list.end();
+}
+
+}  // namespace
+
+OperatorRules::OperatorRules(const StringPool& strings, const LabelTable& labels) {
+  bool old_names = false;
+  bool new_names = false;
+  for (const Label& label : labels.all()) {
+    const string_view category = strings.view(label.category);
+    old_names |= category == "Operator";
+    new_names |= category == "cpu_op" || category == "user_annotation";
+    has_operators_ |= label.kind == SliceKind::kOperator;
+  }
+  is_legacy_ = old_names && !new_names;
+  entries_.reserve(labels.size());
+  for (const Label& label : labels.all()) entries_.push_back(make_entry(strings, label));
+}
+
+OperatorRules::Entry OperatorRules::make_entry(const StringPool& strings, const Label& label) {
+  const string_view name = strings.view(label.name);
+  Entry entry;
+  entry.row_name = label.name;
+  entry.eligible = contains(kEligibleOperators, name);
+  switch (label.kind) {
+    case SliceKind::kOperator:
+      if (is_legacy_) {
+        const bool scope = is_step_name(name) || is_input_scope(name) ||
+                           name.starts_with("Optimizer.") || name == "DataParallel.forward" ||
+                           name == "DistributedDataParallel.forward";
+        entry.role = scope ? HostRole::kScope : HostRole::kOperator;
+      } else {
+        entry.role = contains(kBookkeepingOperators, name) ? HostRole::kNone : HostRole::kOperator;
+      }
+      break;
+    case SliceKind::kStep:
+    case SliceKind::kAnnotation:
+      entry.role = is_legacy_ ? HostRole::kScope : HostRole::kOperator;
+      entry.annotation = true;
+      break;
+    case SliceKind::kRuntime:
+      entry.role = is_legacy_ ? HostRole::kHiddenRuntime : HostRole::kRuntime;
+      break;
+    case SliceKind::kPython:
+    case SliceKind::kOverhead:
+      // A trace of Python alone has functions, not operators.
+      if (!is_legacy_ && has_operators_) entry.role = HostRole::kPython;
+      break;
+    default:
+      break;
+  }
+  if (is_step_name(name)) {
+    if (first_step_ == kEmptyString) first_step_ = label.name;
+    entry.row_name = first_step_;
+  }
+  return entry;
+}
+
+bool is_step_name(string_view name) { return name.starts_with("ProfilerStep#"); }
+
+bool is_input_scope(string_view name) {
+  return (name.starts_with("enumerate(DataLoader)#") && name.ends_with(".__next__")) ||
+         name.starts_with("enumerate(DataPipe)#");
+}
+
+bool is_communication_scope(string_view name) {
+  return name.starts_with("nccl:") || name.starts_with("gloo:");
+}
+
+bool is_communication_kernel(string_view name) { return name.starts_with("nccl"); }
+
+bool uses_tensor_cores(string_view kernel_name) {
+  return std::any_of(kTensorCoreKernels.begin(), kTensorCoreKernels.end(),
+                     [&](string_view part) { return kernel_name.find(part) != kernel_name.npos; });
+}
+
+}  // namespace stepscope

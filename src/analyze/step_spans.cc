@@ -1,0 +1,168 @@
+#include "analyze/step_spans.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <string_view>
+
+#include "trace/slice_stream.h"
+
+namespace stepscope {
+namespace {
+
+struct Call {
+  Interval time;
+  Launches::Launch* launch;
+};
+
+struct DeviceTime {
+  int64_t begin_ns = INT64_MAX;
+  int64_t end_ns = INT64_MIN;
+  bool empty() const { return begin_ns == INT64_MAX; }
+};
+
+std::optional<int64_t> parse_trailing_number(std::string_view name) {
+  size_t begin = name.size();
+  while (begin > 0 && name[begin - 1] >= '0' && name[begin - 1] <= '9') --begin;
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(name.data() + begin, name.data() + name.size(), number);
+  if (error != std::errc() || begin == name.size()) return std::nullopt;
+  return number;
+}
+
+std::vector<Step> find_scopes(const Trace& trace) {
+  const std::vector<Label>& labels = trace.labels().all();
+  std::vector<Step> steps;
+  if (std::none_of(labels.begin(), labels.end(),
+                   [](const Label& label) { return label.kind == SliceKind::kStep; })) {
+    return steps;
+  }
+  const SliceColumns& slices = trace.slices();
+  for (uint32_t row = 0; row < slices.size(); ++row) {
+    const Label& label = labels[index(slices.label[row])];
+    if (label.kind != SliceKind::kStep) continue;
+    Step step;
+    step.number = parse_trailing_number(trace.string(label.name)).value_or(-1);
+    step.scope = {slices.start_ns[row], slices.end_ns(row)};
+    steps.push_back(step);
+  }
+  std::stable_sort(steps.begin(), steps.end(), [](const Step& a, const Step& b) {
+    return a.scope.begin_ns < b.scope.begin_ns;
+  });
+  for (size_t i = 0; i < steps.size(); ++i) {
+    if (steps[i].number < 0) steps[i].number = static_cast<int64_t>(i);
+  }
+  return steps;
+}
+
+std::optional<Step> estimate_step(const Trace& trace) {
+  const SliceColumns& slices = trace.slices();
+  const std::vector<Label>& labels = trace.labels().all();
+  Interval scope{INT64_MAX, INT64_MIN};
+  for (uint32_t row = 0; row < slices.size(); ++row) {
+    if (labels[index(slices.label[row])].kind != SliceKind::kOperator) continue;
+    scope.begin_ns = std::min(scope.begin_ns, slices.start_ns[row]);
+    scope.end_ns = std::max(scope.end_ns, slices.end_ns(row));
+  }
+  if (scope.begin_ns > scope.end_ns) return std::nullopt;
+  Step step;
+  step.scope = scope;
+  return step;
+}
+
+std::vector<Call> find_calls(const Trace& trace, Launches& launches) {
+  std::vector<Call> calls;
+  if (launches.empty()) return calls;
+  TraceSliceStream stream(trace);
+  SliceBlock block;
+  while (*stream.next(block)) {
+    ArgCursor correlations(block, trace.strings(), "correlation", ArgType::kInt);
+    for (size_t i = 0; i < block.size(); ++i) {
+      if (trace.labels()[block.label[i]].kind != SliceKind::kRuntime) continue;
+      const auto id = correlations.find_int(block.row(i));
+      Launches::Launch* launch = id ? launches.find_correlation(*id) : nullptr;
+      if (launch == nullptr) continue;
+      calls.push_back({{block.start_ns[i], block.start_ns[i] + block.dur_ns(i)}, launch});
+    }
+  }
+  std::stable_sort(calls.begin(), calls.end(),
+                   [](const Call& a, const Call& b) { return a.time.begin_ns < b.time.begin_ns; });
+  return calls;
+}
+
+// What each step's calls did on the device. Both lists are by time.
+std::vector<DeviceTime> match_calls(std::vector<Step>& steps, const std::vector<Call>& calls) {
+  std::vector<DeviceTime> device(steps.size());
+  size_t step = 0;
+  for (const Call& call : calls) {
+    while (step < steps.size() && call.time.begin_ns >= steps[step].scope.end_ns) ++step;
+    if (step == steps.size()) break;
+    if (call.time.begin_ns < steps[step].scope.begin_ns ||
+        call.time.end_ns > steps[step].scope.end_ns) {
+      continue;
+    }
+    device[step].begin_ns = std::min(device[step].begin_ns, call.launch->first_start_ns);
+    device[step].end_ns = std::max(device[step].end_ns, call.launch->last_end_ns);
+    steps[step].device_slices += call.launch->device_slices;
+    call.launch->in_step = true;
+  }
+  return device;
+}
+
+size_t count_complete_steps(const std::vector<Step>& steps) {
+  size_t count = steps.size();
+  while (count > 0 && steps[count - 1].device_slices == 0) --count;
+  if (count == 0) return steps.size();
+  if (count > 1 && static_cast<double>(steps[count - 2].device_slices) * 0.8 >
+                       static_cast<double>(steps[count - 1].device_slices)) {
+    --count;
+  }
+  return count;
+}
+
+}  // namespace
+
+StepSpans StepSpans::find(const Trace& trace, Launches& launches) {
+  StepSpans result;
+  std::vector<Step>& steps = result.steps;
+  steps = find_scopes(trace);
+  if (steps.empty()) {
+    const auto step = estimate_step(trace);
+    if (!step) return result;
+    steps.push_back(*step);
+    result.is_estimated = true;
+  }
+  for (Step& step : steps) step.span = step.scope;
+
+  const std::vector<DeviceTime> device = match_calls(steps, find_calls(trace, launches));
+  if (std::all_of(device.begin(), device.end(), [](const DeviceTime& d) { return d.empty(); })) {
+    return result;
+  }
+  int64_t previous_end_ns = steps.front().scope.begin_ns;
+  if (!device.front().empty()) {
+    for (const Launches::Launch& launch : launches.all()) {
+      if (launch.in_step || launch.last_end_ns >= device.front().begin_ns) continue;
+      previous_end_ns = std::max(previous_end_ns, launch.last_end_ns);
+    }
+  }
+  for (size_t i = 0; i < steps.size(); ++i) {
+    Interval& span = steps[i].span;
+    span.begin_ns = std::max(span.begin_ns, previous_end_ns);
+    if (!device[i].empty()) span.end_ns = std::max(span.end_ns, device[i].end_ns);
+    span.end_ns = std::max(span.end_ns, span.begin_ns);
+    previous_end_ns = span.end_ns;
+  }
+  if (steps.size() > 1) {
+    const size_t complete = count_complete_steps(steps);
+    result.left_out = steps.size() - complete;
+    steps.resize(complete);
+  }
+  return result;
+}
+
+Interval StepSpans::window() const {
+  if (steps.empty()) return {};
+  return {steps.front().span.begin_ns, steps.back().span.end_ns};
+}
+
+}  // namespace stepscope

@@ -1,0 +1,44 @@
+// The training steps of a trace, as TensorBoard's plugin delimits them. A step begins where the
+// program's own step scope begins (ProfilerStep#5), but not before the previous one is over, and
+// reaches to the end of the device work that was launched in it, so that times add up on the device
+// too. In detail:
+//
+// - Work belongs to the step that holds the whole runtime call that launched it. Work whose call is
+//   partly outside a step belongs to none.
+// - Work from before the first step delays that step's begin until it is over, if it ends before
+// the
+//   first step's own work begins.
+// - The last steps are left out where the recording ended before their device work did: those
+// without
+//   any, and one with less than 0.8 times the pieces of work of the step before.
+// - Without any device work a step is the program's scope, unchanged.
+// - A trace without step scopes is one step, from its first operator's begin to the last one's end.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "analyze/intervals.h"
+#include "analyze/launches.h"
+#include "trace/trace.h"
+
+namespace stepscope {
+
+struct Step {
+  int64_t number = 0;  // 5 of ProfilerStep#5; the position where the name has none
+  Interval scope;      // the program's
+  Interval span;       // with its device work
+  uint64_t device_slices = 0;
+};
+
+struct StepSpans {
+  std::vector<Step> steps;    // by time
+  uint64_t left_out = 0;      // at the end, for want of device work
+  bool is_estimated = false;  // no step scopes in the trace
+
+  static StepSpans find(const Trace& trace, Launches& launches);
+  // From the first step's begin to the last one's end; empty where there are no steps.
+  Interval window() const;
+};
+
+}  // namespace stepscope

@@ -1,0 +1,129 @@
+// The view `steps`: where the time of each training step goes. Every moment of a step counts once,
+// for the first of these that was going on anywhere at that moment: kernel, memcpy, memset,
+// communication, runtime, input, cpu_exec; other is the rest. How far a step reaches: step_spans.h.
+//
+// kernel_ns, memcpy_ns, memset_ns: on any device. communication_ns: NCCL's kernels, nccl: and gloo:
+// scopes. runtime_ns: calls of the device's runtime. input_ns: waiting in the DataLoader.
+// cpu_exec_ns: operators on any thread. Annotations by themselves are no work, so a step's Python
+// shows as other.
+#include <array>
+#include <string>
+#include <vector>
+
+#include "analyze/intervals.h"
+#include "analyze/launches.h"
+#include "analyze/operator_rules.h"
+#include "analyze/slice_filter.h"
+#include "analyze/step_spans.h"
+#include "analyze/views.h"
+
+namespace stepscope {
+namespace {
+
+enum Category : uint8_t {  // in order of precedence
+  kKernelTime = 0,
+  kMemcpyTime,
+  kMemsetTime,
+  kCommunicationTime,
+  kRuntimeTime,
+  kInputTime,
+  kCpuExecTime,
+  kOtherTime,
+};
+constexpr size_t kCategories = 8;
+constexpr std::array<const char*, kCategories> kColumnNames = {
+    "kernel_ns",  "memcpy_ns", "memset_ns",   "communication_ns",
+    "runtime_ns", "input_ns",  "cpu_exec_ns", "other_ns",
+};
+
+Category find_category(const Trace& trace, const Label& label) {
+  const std::string_view name = trace.string(label.name);
+  switch (label.kind) {
+    case SliceKind::kKernel:
+      return is_communication_kernel(name) ? kCommunicationTime : kKernelTime;
+    case SliceKind::kMemcpy:
+      return kMemcpyTime;
+    case SliceKind::kMemset:
+      return kMemsetTime;
+    case SliceKind::kRuntime:
+      return kRuntimeTime;
+    case SliceKind::kOperator:
+    case SliceKind::kAnnotation:
+      if (is_input_scope(name)) return kInputTime;
+      if (is_communication_scope(name)) return kCommunicationTime;
+      return label.kind == SliceKind::kOperator ? kCpuExecTime : kOtherTime;
+    default:
+      return kOtherTime;
+  }
+}
+
+using CategoryTimes = std::array<IntervalSet, kCategories>;
+
+CategoryTimes find_times(const Trace& trace) {
+  std::vector<Category> categories;
+  for (const Label& label : trace.labels().all()) categories.push_back(find_category(trace, label));
+  CategoryTimes times;
+  const SliceColumns& slices = trace.slices();
+  for (uint32_t row = 0; row < slices.size(); ++row) {
+    const Category category = categories[index(slices.label[row])];
+    if (category != kOtherTime) times[category].add(slices.start_ns[row], slices.end_ns(row));
+  }
+  for (IntervalSet& time : times) time.normalize();
+  return times;
+}
+
+// Leaves each category what no earlier one has.
+void take_precedence(const StepSpans& spans, CategoryTimes& times) {
+  IntervalSet left;
+  for (const Step& step : spans.steps) left.add(step.span.begin_ns, step.span.end_ns);
+  left.normalize();
+  for (size_t category = 0; category < kOtherTime; ++category) {
+    times[category] = intersect(left, times[category]);
+    left = subtract(left, times[category]);
+  }
+  times[kOtherTime] = left;
+}
+
+}  // namespace
+
+Result<Table> steps(const Trace& trace, const TableOptions& options) {
+  const Result<SliceFilter> filter = SliceFilter::make(trace, options);
+  if (!filter) return filter.status();
+  TraceSliceStream stream(trace);
+  Result<Launches> launches = Launches::build(stream);
+  if (!launches) return launches.status();
+  const StepSpans spans = StepSpans::find(trace, *launches);
+  CategoryTimes times = find_times(trace);
+  take_precedence(spans, times);
+
+  Table table("steps");
+  Column& step_number = table.add("step", ColumnType::kInt);
+  Column& start = table.add("start_ns", ColumnType::kInt, Unit::kNs);
+  Column& dur = table.add("dur_ns", ColumnType::kInt, Unit::kNs);
+  std::array<Column*, kCategories> columns{};
+  for (size_t category = 0; category < kCategories; ++category) {
+    columns[category] = &table.add(kColumnNames[category], ColumnType::kInt, Unit::kNs);
+  }
+  Column& scope = table.add("scope_ns", ColumnType::kInt, Unit::kNs);
+  for (const Step& step : spans.steps) {
+    if (!filter->takes_time(step.span.begin_ns)) continue;
+    step_number.push(step.number);
+    start.push(step.span.begin_ns - trace.begin_ns());
+    dur.push(step.span.end_ns - step.span.begin_ns);
+    for (size_t category = 0; category < kCategories; ++category) {
+      columns[category]->push(times[category].total_ns_in(step.span));
+    }
+    scope.push(step.scope.end_ns - step.scope.begin_ns);
+  }
+  if (spans.is_estimated) {
+    table.notes.push_back(
+        "no step scopes in this trace; all of its operators are taken as one step");
+  }
+  if (spans.left_out > 0) {
+    table.notes.push_back(std::to_string(spans.left_out) +
+                          " steps at the end are left out: their device work was not all recorded");
+  }
+  return table;
+}
+
+}  // namespace stepscope
