@@ -8,6 +8,8 @@ import pathlib
 import re
 import sys
 
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
 BELOW_TRACE = {"base", "format"}
 BELOW_ANALYSES = BELOW_TRACE | {"trace"}
 BELOW_ADVISE = BELOW_ANALYSES | {"ingest", "analyze", "export"}
@@ -40,7 +42,7 @@ def breaches(path: pathlib.Path, layer: str) -> list[str]:
         if not match:
             continue
         bracket, included = match.groups()
-        where = f"{path}:{number}"
+        where = f"{path.relative_to(ROOT)}:{number}"
         if bracket == '"':
             target = included.split("/")[0]
             if "/" not in included or target not in ALLOWED:
@@ -53,14 +55,14 @@ def breaches(path: pathlib.Path, layer: str) -> list[str]:
 
 
 def main() -> int:
-    src = pathlib.Path(__file__).resolve().parent.parent / "src"
+    src = ROOT / "src"
     found = []
     for path in sorted(src.rglob("*")):
         if path.suffix not in {".cc", ".h"}:
             continue
         layer = path.relative_to(src).parts[0]
         if layer not in ALLOWED:
-            found.append(f"{path}: src/{layer} is not a layer")
+            found.append(f"{path.relative_to(ROOT)}: src/{layer} is not a layer")
         else:
             found += breaches(path, layer)
     print("\n".join(found), end="\n" if found else "")
