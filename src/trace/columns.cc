@@ -12,20 +12,25 @@ void DurationColumn::push_back(int64_t dur_ns) {
 }
 
 void DurationColumn::set(uint32_t row, int64_t dur_ns) {
-  const auto at = std::lower_bound(long_ns_.begin(), long_ns_.end(), row,
-                                   [](const auto& entry, uint32_t r) { return entry.first < r; });
-  const bool is_there = at != long_ns_.end() && at->first == row;
   if (dur_ns < kLong) {
-    if (is_there) long_ns_.erase(at);
     short_ns_[row] = static_cast<uint32_t>(dur_ns);
   } else {
-    if (is_there) {
-      at->second = dur_ns;
-    } else {
-      long_ns_.insert(at, {row, dur_ns});
-    }
     short_ns_[row] = kLong;
+    set_ns_[row] = dur_ns;
   }
+}
+
+void DurationColumn::settle() {
+  // Entries of rows that became short are left over, as are those that were set again.
+  std::erase_if(long_ns_, [&](const auto& entry) {
+    return short_ns_[entry.first] != kLong || set_ns_.contains(entry.first);
+  });
+  if (set_ns_.empty()) return;
+  for (const auto& entry : set_ns_) {
+    if (short_ns_[entry.first] == kLong) long_ns_.emplace_back(entry);
+  }
+  set_ns_ = {};
+  std::sort(long_ns_.begin(), long_ns_.end());
 }
 
 void DurationColumn::append(std::span<const uint32_t> shorts,
@@ -36,6 +41,10 @@ void DurationColumn::append(std::span<const uint32_t> shorts,
 }
 
 int64_t DurationColumn::find_long(uint32_t row) const {
+  if (!set_ns_.empty()) {
+    const auto at = set_ns_.find(row);
+    if (at != set_ns_.end()) return at->second;
+  }
   const auto at = std::lower_bound(long_ns_.begin(), long_ns_.end(), row,
                                    [](const auto& entry, uint32_t r) { return entry.first < r; });
   return at != long_ns_.end() && at->first == row ? at->second : int64_t{kLong};

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -22,7 +23,9 @@ class DurationColumn {
   void reserve(size_t rows) { short_ns_.reserve(rows); }
   void shrink_to_fit() { short_ns_.shrink_to_fit(); }
   void push_back(int64_t dur_ns);
+  // Changes a row, in any order of rows. Call settle() once after the last change.
   void set(uint32_t row, int64_t dur_ns);
+  void settle();
   // Appends values that are already in this form (rows of `longs` count from the first of `shorts`).
   void append(std::span<const uint32_t> shorts, std::span<const std::pair<uint32_t, int64_t>> longs);
 
@@ -39,6 +42,9 @@ class DurationColumn {
 
   std::vector<uint32_t> short_ns_;
   std::vector<std::pair<uint32_t, int64_t>> long_ns_;  // sorted by row
+  // Set since the last settle(). Apart, because a place in the middle of long_ns_ would cost a move of
+  // all behind it for each of a million unclosed begins.
+  std::unordered_map<uint32_t, int64_t> set_ns_;
 };
 
 // Slices, track after track; within a track by start, longer first, so that a slice comes after the

@@ -40,6 +40,12 @@ void TraceBuilder::add_metadata(std::string_view key, std::string_view value, bo
   data_.metadata.push_back({key_id, string(value), is_json});
 }
 
+bool TraceBuilder::has_metadata(std::string_view key) const {
+  return std::any_of(
+      data_.metadata.begin(), data_.metadata.end(),
+      [&](const MetadataEntry& entry) { return data_.strings.view(entry.key) == key; });
+}
+
 uint32_t TraceBuilder::add_process(ForeignId pid) {
   std::vector<uint32_t>& candidates = processes_by_key_[key_of(pid)];
   for (const uint32_t at : candidates) {
@@ -118,10 +124,16 @@ SliceRef TraceBuilder::add_slices(TrackId track, std::span<const int64_t> start_
         "columns of one length");
   CHECK(data_.slices.size() + start_ns.size() < kMaxSlices, "more slices than 32 bits can count");
   const SliceRef first{data_.slices.size()};
-  for (const int64_t ns : start_ns) {
-    data_.slices.start_ns.push_back(std::clamp(ns, -kMaxTimeNs, kMaxTimeNs));
+  std::vector<int64_t>& starts = data_.slices.start_ns;
+  starts.insert(starts.end(), start_ns.begin(), start_ns.end());
+  for (int64_t& ns : std::span(starts).last(start_ns.size())) {
+    ns = std::clamp(ns, -kMaxTimeNs, kMaxTimeNs);
   }
-  data_.slices.dur_ns.append(short_dur_ns, long_dur_ns);
+  data_.slices.dur_ns.append(short_dur_ns, {});
+  for (const auto& [row, dur_ns] : long_dur_ns) {
+    CHECK(row < start_ns.size(), "a long duration belongs to one of the slices");
+    set_dur_ns(SliceRef{index(first) + row}, dur_ns);
+  }
   data_.slices.label.insert(data_.slices.label.end(), label.begin(), label.end());
   slice_track_.insert(slice_track_.end(), start_ns.size(), track);
   return first;
@@ -190,7 +202,8 @@ void TraceBuilder::add_flow_point(TrackId track, int64_t time_ns, FlowPhase phas
 
 void TraceBuilder::add_flow(SliceRef from, SliceRef to, int64_t from_ns, int64_t to_ns, uint64_t id,
                             LabelId label) {
-  direct_flows_.push_back({from, to, from_ns, to_ns, id, label});
+  direct_flows_.push_back({from, to, std::clamp(from_ns, -kMaxTimeNs, kMaxTimeNs),
+                           std::clamp(to_ns, -kMaxTimeNs, kMaxTimeNs), id, label});
 }
 
 FrameId TraceBuilder::add_frame(const Frame& frame) {

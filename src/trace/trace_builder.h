@@ -46,6 +46,7 @@ class TraceBuilder {
   LabelTable& labels() { return data_.labels; }
   Stats& stats() { return data_.stats; }
   void add_metadata(std::string_view key, std::string_view value, bool is_json);
+  bool has_metadata(std::string_view key) const;
   void add_device(const Device& device) { data_.devices.push_back(device); }
   void set_source(std::string source) { data_.source = std::move(source); }
   void set_format(std::string format) { data_.format = std::move(format); }
@@ -143,8 +144,6 @@ class TraceBuilder {
   void find_time_range();
   bool slices_are_in_order() const;
   std::vector<uint32_t> build_order();
-  SliceId find_open_slice(TrackId track, int64_t time_ns) const;
-  SliceId find_next_slice(TrackId track, int64_t time_ns) const;
 
   TraceData data_;
   std::vector<TrackId> slice_track_;

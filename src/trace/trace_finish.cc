@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "trace/find_slices.h"
 #include "trace/nesting.h"
 #include "trace/sort_by_time.h"
 #include "trace/trace_builder.h"
@@ -50,6 +51,7 @@ ArgColumn gather(const ArgColumn& column, const std::vector<std::pair<SliceId, u
 
 Trace TraceBuilder::finish() && {
   match_begins_and_ends();
+  data_.slices.dur_ns.settle();
   sort_slices();
   nest_slices();
   finish_args();
@@ -285,46 +287,23 @@ void TraceBuilder::finish_counters() {
   CounterColumns& counters = data_.counters;
   std::vector<uint32_t> order(counters.time_ns.size());
   std::iota(order.begin(), order.end(), 0u);
-  std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+  const auto by_place = [&](uint32_t a, uint32_t b) {
     return std::pair(counter_track_[a], counters.time_ns[a]) <
            std::pair(counter_track_[b], counters.time_ns[b]);
-  });
+  };
+  if (!std::is_sorted(order.begin(), order.end(), by_place)) {
+    std::stable_sort(order.begin(), order.end(), by_place);
+    permute(counters.time_ns, order);
+    permute(counters.value, order);
+  }
+  for (Track& track : data_.tracks) track.value_count = 0;
   for (const TrackId track : counter_track_) ++data_.tracks[index(track)].value_count;
   uint64_t first = 0;
   for (Track& track : data_.tracks) {
     track.first_value = first;
     first += track.value_count;
   }
-  permute(counters.time_ns, order);
-  permute(counters.value, order);
   counter_track_ = {};
-}
-
-// The innermost slice that is open on the track at the time; one of no length counts at its moment.
-SliceId TraceBuilder::find_open_slice(TrackId track_id, int64_t time_ns) const {
-  const Track& track = data_.tracks[index(track_id)];
-  const SliceColumns& slices = data_.slices;
-  const auto begin = slices.start_ns.begin() + track.first_slice;
-  const auto after = std::upper_bound(begin, begin + track.slice_count, time_ns);
-  if (after == begin) return kNoSlice;
-  SliceId at{static_cast<uint32_t>(after - slices.start_ns.begin()) - 1};
-  while (at != kNoSlice) {
-    const bool is_open =
-        slices.start_ns[index(at)] == time_ns || time_ns < slices.end_ns(index(at));
-    const bool is_instant = data_.labels[slices.label[index(at)]].kind == SliceKind::kInstant;
-    if (is_open && !is_instant) return at;
-    at = slices.parent[index(at)];
-  }
-  return kNoSlice;
-}
-
-SliceId TraceBuilder::find_next_slice(TrackId track_id, int64_t time_ns) const {
-  const Track& track = data_.tracks[index(track_id)];
-  const auto begin = data_.slices.start_ns.begin() + track.first_slice;
-  const auto end = begin + track.slice_count;
-  const auto at = std::lower_bound(begin, end, time_ns);
-  return at == end ? kNoSlice
-                   : SliceId{static_cast<uint32_t>(at - data_.slices.start_ns.begin())};
 }
 
 void TraceBuilder::bind_flows() {
@@ -353,18 +332,21 @@ void TraceBuilder::bind_flows() {
                      return std::tuple(a.key, a.time_ns, a.phase) <
                             std::tuple(b.key, b.time_ns, b.phase);
                    });
-  const auto slice_of = [&](const FlowPoint& point) {
-    return point.binds_next ? find_next_slice(point.track, point.time_ns)
-                            : find_open_slice(point.track, point.time_ns);
-  };
+  std::vector<PointInTime> places;
+  places.reserve(flow_points_.size());
+  for (const FlowPoint& point : flow_points_) {
+    places.push_back({point.time_ns, point.track, point.binds_next});
+  }
+  const std::vector<SliceId> slice_of = find_slices(data_.tracks, data_.slices, data_.labels, places);
   const FlowPoint* before = nullptr;  // the point that the next one of its chain hangs on
   SliceId before_slice = kNoSlice;
   bool before_is_used = true;
-  for (const FlowPoint& point : flow_points_) {
+  for (size_t i = 0; i < flow_points_.size(); ++i) {
+    const FlowPoint& point = flow_points_[i];
     const bool goes_on =
         before != nullptr && before->key == point.key && point.phase != FlowPhase::kStart;
     if (!goes_on && before != nullptr && !before_is_used) data_.stats.add(Stat::kFlowsUnbound);
-    const SliceId slice = slice_of(point);
+    const SliceId slice = slice_of[i];
     if (goes_on) {
       add(before_slice, slice, before->time_ns, point.time_ns, before->label, point.id);
     } else if (point.phase != FlowPhase::kStart) {
@@ -397,10 +379,12 @@ void TraceBuilder::bind_allocations() {
     permute(columns.total_allocated_bytes, order);
     permute(columns.total_reserved_bytes, order);
   }
-  columns.slice.reserve(columns.time_ns.size());
+  std::vector<PointInTime> places;
+  places.reserve(columns.time_ns.size());
   for (size_t i = 0; i < columns.time_ns.size(); ++i) {
-    columns.slice.push_back(find_open_slice(columns.track[i], columns.time_ns[i]));
+    places.push_back({columns.time_ns[i], columns.track[i], false});
   }
+  columns.slice = find_slices(data_.tracks, data_.slices, data_.labels, places);
 }
 
 void TraceBuilder::find_time_range() {
