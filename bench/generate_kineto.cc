@@ -83,6 +83,7 @@ class Simulation {
     run(item_, kMainThread);
     now_ns_ = std::max(now_ns_, stream_free_ns_[kComputeStream]) + random_.lognormal_ns(9'000, 0.4);
     close(step);
+    now_ns_ += random_.lognormal_ns(40'000, 0.3);  // the profiler's own step()
     std::stable_sort(events_.begin(), events_.end(), [](const HostEvent& a, const HostEvent& b) {
       return a.start_ns < b.start_ns;
     });

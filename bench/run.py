@@ -1,0 +1,233 @@
+"""Measures loading a trace against peers and against the project's goals; `make bench` runs it.
+
+Prints one table. CPU time is user + system of the whole process (of other Python tools: of the load
+alone, without imports), the median of interleaved runs, so that a busy machine disturbs all alike.
+Nothing is asserted.
+
+  BENCH_MB             size of the generated trace (300)
+  BENCH_REPEATS        runs of stepscope and of the bare simdjson pass (5)
+  BENCH_PEER_REPEATS   runs of the slow peers (2)
+  BENCH_DIR            where the generated traces are kept (build/bench)
+"""
+
+import gzip
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+BIN = ROOT / "build/release/bin"
+STEPSCOPE = ROOT / ".venv/bin/stepscope"
+PEERS = ROOT / ".venv-peers/bin/python"
+RESNET50 = (
+    ROOT / "../shared/data/kineto/resnet50_num_workers_0/worker0.1623143089861.pt.trace.json.gz"
+)
+DIR = Path(os.environ.get("BENCH_DIR", ROOT / "build/bench"))
+MEGABYTES = float(os.environ.get("BENCH_MB", "300"))
+REPEATS = int(os.environ.get("BENCH_REPEATS", "5"))
+PEER_REPEATS = int(os.environ.get("BENCH_PEER_REPEATS", "2"))
+PEER_MEGABYTES = 35
+VIEWS = ("overview", "tracks", "operators", "kernels", "steps", "devices", "memory", "tree")
+
+
+@dataclass
+class Run:
+    cpu_s: float
+    wall_s: float
+    peak_rss_bytes: int
+
+
+@dataclass
+class Case:
+    """One command, or several that are one task; `runs` has one entry per repetition."""
+
+    name: str
+    file: Path
+    commands: list[list[str]]
+    self_timed: bool = False  # the command prints its own figures
+    runs: list[Run] = field(default_factory=list)
+    failure: str = ""
+
+    @property
+    def cpu_s(self) -> float:
+        return statistics.median(run.cpu_s for run in self.runs)
+
+    @property
+    def wall_s(self) -> float:
+        return statistics.median(run.wall_s for run in self.runs)
+
+    @property
+    def peak_rss_bytes(self) -> float:
+        return statistics.median(run.peak_rss_bytes for run in self.runs)
+
+    def measure(self) -> None:
+        if self.failure:
+            return
+        try:
+            runs = [run_once(command, self.self_timed) for command in self.commands]
+        except (OSError, RuntimeError) as error:
+            self.failure = str(error)
+            return
+        self.runs.append(
+            Run(
+                sum(run.cpu_s for run in runs),
+                sum(run.wall_s for run in runs),
+                max(run.peak_rss_bytes for run in runs),
+            )
+        )
+
+
+def run_once(command: list[str], self_timed: bool) -> Run:
+    start = time.perf_counter()
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout
+        output = process.stdout.read()
+        assert process.stderr
+        errors = process.stderr.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    wall_s = time.perf_counter() - start
+    if process.returncode != 0:
+        lines = errors.decode(errors="replace").strip().splitlines()
+        raise RuntimeError(lines[-1] if lines else f"exit code {process.returncode}")
+    if self_timed:
+        own = json.loads(output.splitlines()[-1])
+        return Run(own["cpu_s"], own["wall_s"], own["peak_rss_bytes"])
+    return Run(usage.ru_utime + usage.ru_stime, wall_s, usage.ru_maxrss * 1024)
+
+
+def generate(megabytes: float) -> Path:
+    """A trace of that size, made anew when the generator is newer."""
+    DIR.mkdir(parents=True, exist_ok=True)
+    path = DIR / f"kineto-{megabytes:g}mb.json"
+    program = BIN / "generate_kineto"
+    if not path.exists() or path.stat().st_mtime < program.stat().st_mtime:
+        print(f"bench: writing {path.name}", file=sys.stderr)
+        part = path.with_suffix(".part")
+        subprocess.run([program, part, "--mb", str(megabytes)], check=True)
+        part.rename(path)
+    return path
+
+
+def find_peer_files() -> list[Path]:
+    files = [generate(PEER_MEGABYTES)]
+    if RESNET50.exists():
+        path = DIR / "resnet50.json"
+        if not path.exists():
+            with gzip.open(RESNET50) as packed, open(path, "wb") as file:
+                shutil.copyfileobj(packed, file)
+        files.append(path)
+    return files
+
+
+def count_events(path: Path) -> int:
+    output = subprocess.run([BIN / "simdjson_pass", path], check=True, capture_output=True).stdout
+    return int(json.loads(output)["events"])
+
+
+def report(path: Path, *views: str) -> list[list[str]]:
+    return [
+        [str(STEPSCOPE), "report", str(path), "--view", view, "--format", "json"] for view in views
+    ]
+
+
+def interleave(cases: list[Case], repeats: int) -> None:
+    for repeat in range(repeats):
+        for case in cases:
+            print(f"bench: {repeat + 1}/{repeats} {case.name} ({case.file.name})", file=sys.stderr)
+            case.measure()
+
+
+def megabytes_of(path: Path) -> float:
+    return path.stat().st_size / 1e6
+
+
+def print_cases(cases: list[Case], events: dict[Path, int]) -> None:
+    print(
+        f"{'':34} {'file':18} {'CPU s':>7} {'wall s':>7} {'MB/s':>7} {'ns/event':>8} {'RSS/file':>8}"
+    )
+    for case in cases:
+        if not case.runs:
+            print(f"{case.name:34} {case.file.name:18} not measured: {case.failure}")
+            continue
+        size = case.file.stat().st_size
+        print(
+            f"{case.name:34} {case.file.name:18} {case.cpu_s:7.3f} {case.wall_s:7.3f}"
+            f" {size / 1e6 / case.cpu_s:7.0f} {case.cpu_s * 1e9 / events[case.file]:8.0f}"
+            f" {case.peak_rss_bytes / size:8.2f}"
+        )
+
+
+def print_goal(what: str, value: float, limit: float, unit: str, at_most: bool = True) -> None:
+    met = value <= limit if at_most else value >= limit
+    sign = "<=" if at_most else ">="
+    print(f"{what:64} {value:7.2f} {unit:12} goal {sign} {limit:g}{'' if met else '   MISSED'}")
+
+
+def main() -> int:
+    for program in (BIN / "generate_kineto", BIN / "simdjson_pass", STEPSCOPE):
+        if not program.exists():
+            print(
+                f"bench: {program.relative_to(ROOT)} is missing: run `make bench`", file=sys.stderr
+            )
+            return 1
+    big = generate(MEGABYTES)
+    peer_files = find_peer_files()
+    packed = DIR / "converted.sscope"
+    packed.unlink(missing_ok=True)
+
+    bare = Case("(a) bare simdjson pass", big, [[str(BIN / "simdjson_pass"), str(big)]])
+    full = Case("(b) stepscope, operators", big, report(big, "operators"))
+    convert = Case(
+        "stepscope convert to .sscope", big, [[str(STEPSCOPE), "convert", str(big), str(packed)]]
+    )
+    convert.measure()  # also makes the file for the next cases
+    packed_one = Case("stepscope .sscope, operators", packed, report(packed, "operators"))
+    packed_all = Case("stepscope .sscope, all tables", packed, report(packed, *VIEWS))
+    json_all = Case("stepscope, all tables", big, report(big, *VIEWS))
+    cases = [bare, full, convert, packed_one, packed_all]
+    interleave(cases, REPEATS)
+
+    peers_script = str(ROOT / "bench/peers.py")
+    slow = [Case("(c) Python json", big, [[sys.executable, peers_script, "json", str(big)]], True)]
+    ours, theirs = [], []
+    for file in peer_files:
+        ours.append(Case("(b) stepscope, operators", file, report(file, "operators")))
+        for tool in ("torch_tb_profiler", "hta"):
+            command = [str(PEERS), peers_script, tool, str(file)]
+            theirs.append(Case(f"(d) {tool}", file, [command], True))
+    interleave(ours, REPEATS)
+    interleave([json_all, *slow, *theirs], PEER_REPEATS)
+
+    events = {file: count_events(file) for file in [big, *peer_files]}
+    events[packed] = events[big]
+    print(f"\n{big.name}: {megabytes_of(big):.0f} MB, {events[big]} events\n")
+    shown = [*cases, json_all, *slow, *ours, *theirs]
+    print_cases([case for case in shown if case.file.exists()], events)
+
+    print()
+    if bare.runs and full.runs:
+        print_goal("(b) / (a), CPU time", full.cpu_s / bare.cpu_s, 2.0, "x")
+        print_goal("(b) peak RSS / file", full.peak_rss_bytes / big.stat().st_size, 1.3, "x")
+    for own in ours:
+        for other in theirs:
+            if other.file == own.file and own.runs and other.runs:
+                name = f"{other.name} / (b), CPU time, {own.file.name}"
+                print_goal(name, other.cpu_s / own.cpu_s, 40, "x", at_most=False)
+    if packed.exists() and full.runs:
+        print_goal(".sscope", packed.stat().st_size / events[big], 8, "bytes/event")
+        for case, what in ((packed_one, "operators"), (packed_all, "all tables")):
+            if case.runs:
+                name = f".sscope {what} / JSON operators, CPU time"
+                print_goal(name, case.cpu_s / full.cpu_s, 0.1, "x")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
