@@ -1,0 +1,220 @@
+#include "ingest/chrome_json.h"
+
+#include <algorithm>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "ingest/chunk_source.h"
+#include "ingest/event_assembler.h"
+#include "ingest/event_pipeline.h"
+#include "ingest/json_text.h"
+#include "ingest/kineto.h"
+#include "ingest/slow_reader.h"
+
+namespace stepscope {
+namespace {
+
+constexpr size_t npos = std::string_view::npos;
+constexpr size_t kHeadBytes = size_t{256} << 10;
+constexpr size_t kMaxMetadataBytes = size_t{16} << 20;
+
+// Reads the text around the events: the members of the outer object.
+class OuterReader {
+ public:
+  OuterReader(ByteSource& source, TraceBuilder& builder) : source_(source), builder_(builder) {}
+
+  enum class Found { kEvents, kEnd, kFault };
+
+  // From the start of the file: stops after the "[" of the events.
+  Found read_head() {
+    if (text_.empty() && !more()) return Found::kFault;
+    if (std::string_view(text_).starts_with("\xEF\xBB\xBF")) consume(3);
+    if (!to_token()) return Found::kFault;
+    if (text_[0] == '[') {
+      is_bare_list_ = true;
+      consume(1);
+      return Found::kEvents;
+    }
+    if (text_[0] != '{') return Found::kFault;
+    consume(1);
+    return read_members();
+  }
+
+  // Goes on after a list of events with the text that is left of it.
+  Found read_tail(std::string text, uint64_t offset) {
+    text_ = std::move(text);
+    offset_ = offset;
+    return is_bare_list_ ? Found::kEnd : read_members();
+  }
+
+  std::string take_text() { return std::exchange(text_, {}); }
+  uint64_t offset() const { return offset_; }
+  bool is_bare_list() const { return is_bare_list_; }
+  const Status& status() const { return status_; }
+
+ private:
+  bool more() {
+    const size_t before = text_.size();
+    text_.resize(before + std::max(kHeadBytes, before));
+    const Result<size_t> count = source_.read({text_.data() + before, text_.size() - before});
+    if (!count) status_ = count.status();
+    text_.resize(before + (count ? *count : 0));
+    return count && *count > 0;
+  }
+
+  void consume(size_t bytes) {
+    text_.erase(0, bytes);
+    offset_ += bytes;
+  }
+
+  bool to_token() {
+    while (true) {
+      const size_t at = skip_space(text_, 0);
+      if (at < text_.size()) {
+        consume(at);
+        return true;
+      }
+      if (!more()) return false;
+    }
+  }
+
+  // The end of the value in front, reading on until it is there.
+  size_t end_of_value() {
+    while (true) {
+      const size_t end = find_value_end(text_, 0);
+      if (end != npos && end < text_.size()) return end;
+      if (!more()) return end == npos && !text_.empty() && text_[0] != '"' ? npos : end;
+    }
+  }
+
+  Found read_members() {
+    while (true) {
+      if (!to_token()) return Found::kEnd;
+      if (text_[0] == ',') {
+        consume(1);
+        continue;
+      }
+      if (text_[0] != '"') return Found::kEnd;
+      const size_t key_end = end_of_value();
+      if (key_end == npos) return Found::kEnd;
+      const std::string key = unescape(std::string_view(text_).substr(1, key_end - 2));
+      consume(key_end);
+      if (!to_token() || text_[0] != ':') return Found::kEnd;
+      consume(1);
+      if (!to_token()) return Found::kEnd;
+      if (key == "traceEvents" && text_[0] == '[') {
+        consume(1);
+        return Found::kEvents;
+      }
+      const size_t end = end_of_value();
+      if (end == npos || end == 0) return Found::kEnd;
+      add_member(key, std::string_view(text_).substr(0, end));
+      consume(end);
+    }
+  }
+
+  void add_member(std::string_view key, std::string_view value) {
+    if (key == "deviceProperties" || key == "computeProperties") add_devices(value, builder_);
+    if (key == "baseTimeNanoseconds") {
+      if (const auto ns = parse_int(value)) builder_.set_clock_base_ns(*ns);
+    }
+    if (value.size() > kMaxMetadataBytes) {
+      builder_.stats().add(Stat::kValuesSkipped);
+      builder_.stats().note("\"" + std::string(key) + "\" is left out: " +
+                            std::to_string(value.size()) + " bytes");
+      return;
+    }
+    const bool is_text = value.size() >= 2 && value.front() == '"';
+    if (is_text) {
+      builder_.add_metadata(key, unescape(value.substr(1, value.size() - 2)), false);
+    } else {
+      builder_.add_metadata(key, value, true);
+    }
+  }
+
+  ByteSource& source_;
+  TraceBuilder& builder_;
+  std::string text_;
+  uint64_t offset_ = 0;
+  bool is_bare_list_ = false;
+  Status status_;
+};
+
+std::string format_name(TraceBuilder& builder) {
+  const auto has = [&](std::string_view key) { return builder.has_metadata(key); };
+  if (has("schemaVersion") || has("deviceProperties") || has("distributedInfo")) {
+    return "Kineto JSON";
+  }
+  if (has("viztracer_metadata")) return "viztracer JSON";
+  return "Chrome JSON";
+}
+
+}  // namespace
+
+bool looks_like_chrome_json(std::string_view head) {
+  if (head.starts_with("\xEF\xBB\xBF")) head.remove_prefix(3);
+  const size_t at = skip_space(head, 0);
+  return at < head.size() && (head[at] == '{' || head[at] == '[');
+}
+
+Result<Trace> load_chrome_json(ByteSource& source, const LoadOptions& options) {
+  TraceBuilder builder;
+  EventAssembler assembler(builder);
+  OuterReader outer(source, builder);
+  using Found = OuterReader::Found;
+  Found found = outer.read_head();
+  if (!outer.status().ok()) return outer.status();
+  if (found != Found::kEvents) {
+    return Status::error(source.name() + ": JSON, but not a trace: no \"traceEvents\" in it");
+  }
+
+  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const int threads = std::clamp(options.threads > 0 ? options.threads : cores, 1, 64);
+  SlowReader slow(static_cast<uint32_t>(threads), assembler, builder.stats());
+  {
+    const uint64_t offset = outer.offset();
+    ChunkSource chunks(source, outer.take_text(), offset);
+    EventPipeline pipeline(chunks, threads);
+    while (EventPipeline::Piece* piece = pipeline.next()) {
+      const bool is_fast = piece->is_whole && slow.is_between_events();
+      if (is_fast) {
+        assembler.add(piece->batch);
+      } else {
+        if (!piece->chunk.is_tail) assembler.add_names(piece->batch);
+        slow.feed(piece->chunk.view(), piece->chunk.offset, piece->chunk.is_tail);
+        // The comma between the pieces matters only where an event goes on past it.
+        if (!slow.is_between_events()) {
+          slow.feed(piece->chunk.gap, piece->chunk.offset + piece->chunk.length, false);
+        }
+      }
+      if (options.progress && source.total_bytes_compressed() > 0) {
+        options.progress(static_cast<double>(source.bytes_read_compressed()) /
+                         static_cast<double>(source.total_bytes_compressed()));
+      }
+      pipeline.give_back(piece);
+    }
+    if (!chunks.status().ok()) return chunks.status();
+  }
+  // After the list: the other members, and further lists of events.
+  while (slow.list_ended()) {
+    if (outer.read_tail(slow.rest(), slow.rest_offset()) != Found::kEvents) break;
+    slow.start_list();
+    const uint64_t offset = outer.offset();
+    slow.feed(outer.take_text(), offset, true);
+  }
+  if (!slow.list_ended() && !outer.is_bare_list()) {
+    builder.stats().note("the file ends inside the list of events");
+    builder.stats().add(Stat::kBytesTruncated, builder.stats().get(Stat::kBytesTruncated) == 0);
+  }
+  if (source.truncated()) {
+    builder.stats().add(Stat::kBytesTruncated, builder.stats().get(Stat::kBytesTruncated) == 0);
+    builder.stats().note(source.fault());
+  }
+  assembler.finish();
+  builder.set_format(format_name(builder));
+  builder.set_source(source.name());
+  return std::move(builder).finish();
+}
+
+}  // namespace stepscope

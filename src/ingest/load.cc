@@ -1,0 +1,56 @@
+#include "ingest/load.h"
+
+#include <memory>
+
+#include "ingest/byte_source.h"
+#include "ingest/chrome_json.h"
+
+namespace stepscope {
+namespace {
+
+// A format that can be read: how to know it by its first bytes, and how to read it. The first that
+// knows the bytes takes them.
+struct Format {
+  bool (*knows)(std::string_view head);
+  Result<Trace> (*load)(ByteSource& source, const LoadOptions& options);
+};
+
+constexpr Format kFormats[] = {
+    {looks_like_chrome_json, load_chrome_json},
+};
+
+std::string describe(std::string_view head) {
+  static constexpr char kHex[] = "0123456789abcdef";
+  std::string text;
+  for (const char c : head.substr(0, 8)) {
+    if (!text.empty()) text += ' ';
+    text += kHex[static_cast<unsigned char>(c) >> 4];
+    text += kHex[static_cast<unsigned char>(c) & 15];
+  }
+  return text;
+}
+
+Result<Trace> load_source(ByteSource& source, const LoadOptions& options) {
+  for (const Format& format : kFormats) {
+    if (format.knows(source.peek())) return format.load(source, options);
+  }
+  return Status::error(source.name() + ": not a trace in a format that stepscope knows (it begins " +
+                       describe(source.peek()) + ")");
+}
+
+}  // namespace
+
+Result<Trace> load(const std::string& path, const LoadOptions& options) {
+  Result<std::unique_ptr<ByteSource>> source = ByteSource::open(path);
+  if (!source) return source.status();
+  return load_source(**source, options);
+}
+
+Result<Trace> load_bytes(std::string_view bytes, const std::string& name,
+                         const LoadOptions& options) {
+  Result<std::unique_ptr<ByteSource>> source = ByteSource::from_memory(bytes, name);
+  if (!source) return source.status();
+  return load_source(**source, options);
+}
+
+}  // namespace stepscope
