@@ -33,7 +33,17 @@ MEGABYTES = float(os.environ.get("BENCH_MB", "300"))
 REPEATS = int(os.environ.get("BENCH_REPEATS", "5"))
 PEER_REPEATS = int(os.environ.get("BENCH_PEER_REPEATS", "2"))
 PEER_MEGABYTES = 35
-VIEWS = ("overview", "tracks", "operators", "kernels", "steps", "devices", "memory", "tree")
+VIEWS = (
+    "overview",
+    "tracks",
+    "operators",
+    "kernels",
+    "steps",
+    "devices",
+    "memory",
+    "tree",
+    "functions",
+)
 
 
 @dataclass
@@ -149,9 +159,8 @@ def megabytes_of(path: Path) -> float:
 
 
 def print_cases(cases: list[Case], events: dict[Path, int]) -> None:
-    print(
-        f"{'':34} {'file':18} {'CPU s':>7} {'wall s':>7} {'MB/s':>7} {'ns/event':>8} {'RSS/file':>8}"
-    )
+    figures = f"{'CPU s':>7} {'wall s':>7} {'MB/s':>7} {'ns/event':>8} {'RSS/file':>8}"
+    print(f"{'':34} {'file':18} {figures}")
     for case in cases:
         if not case.runs:
             print(f"{case.name:34} {case.file.name:18} not measured: {case.failure}")
