@@ -1,0 +1,37 @@
+#include "analyze/intervals.h"
+
+#include <gtest/gtest.h>
+
+namespace stepscope {
+namespace {
+
+IntervalSet make(std::initializer_list<Interval> intervals) {
+  IntervalSet set;
+  for (const Interval& interval : intervals) set.add(interval.begin_ns, interval.end_ns);
+  set.normalize();
+  return set;
+}
+
+TEST(IntervalSet, MergesWhatOverlapsOrTouchesInAnyOrder) {
+  const IntervalSet set = make({{40, 50}, {0, 10}, {5, 20}, {20, 25}, {7, 7}});
+  EXPECT_EQ(set.intervals(), (std::vector<Interval>{{0, 25}, {40, 50}}));
+  EXPECT_EQ(set.total_ns(), 35);
+}
+
+TEST(IntervalSet, TotalInARangeClipsBothEnds) {
+  const IntervalSet set = make({{0, 10}, {20, 30}, {40, 50}});
+  EXPECT_EQ(set.total_ns_in({5, 45}), 5 + 10 + 5);
+  EXPECT_EQ(set.total_ns_in({10, 20}), 0);
+}
+
+TEST(IntervalSet, IntersectAndSubtractAddUpToTheWhole) {
+  const IntervalSet a = make({{0, 100}, {200, 300}});
+  const IntervalSet b = make({{10, 20}, {50, 250}, {260, 270}, {400, 500}});
+  EXPECT_EQ(intersect(a, b).intervals(),
+            (std::vector<Interval>{{10, 20}, {50, 100}, {200, 250}, {260, 270}}));
+  EXPECT_EQ(subtract(a, b).intervals(),
+            (std::vector<Interval>{{0, 10}, {20, 50}, {250, 260}, {270, 300}}));
+}
+
+}  // namespace
+}  // namespace stepscope

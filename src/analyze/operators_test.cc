@@ -1,0 +1,190 @@
+#include <gtest/gtest.h>
+
+#include "analyze/hand_made_trace.h"
+#include "analyze/views.h"
+
+namespace stepscope {
+namespace {
+
+Table make(HandMadeTrace& made, std::string by = "") {
+  const Trace trace = made.build();
+  TableOptions options;
+  options.by = std::move(by);
+  Result<Table> table = operators(trace, options);
+  EXPECT_TRUE(table.ok()) << table.status().message();
+  return *std::move(table);
+}
+
+TEST(Operators, SelfTimeIsWhatDirectChildrenLeave) {
+  HandMadeTrace made;
+  made.op("aten::linear", 0, 100);
+  made.op("aten::addmm", 10, 60);
+  made.op("aten::expand", 20, 10);
+  const Table table = make(made);
+  EXPECT_EQ(int_of(table, "aten::linear", "self_host_ns"), 40);
+  EXPECT_EQ(int_of(table, "aten::linear", "total_host_ns"), 100);
+  EXPECT_EQ(int_of(table, "aten::addmm", "self_host_ns"), 50);
+  EXPECT_EQ(int_of(table, "aten::addmm", "mean_host_ns"), 60);
+}
+
+TEST(Operators, OnlyChildOfTheSameNameIsOneCallWithItsParent) {
+  HandMadeTrace made;
+  made.op("aten::empty", 0, 100);
+  made.op("aten::empty", 10, 80);
+  made.op("aten::empty", 20, 60);
+  made.op("aten::resize_", 30, 10);
+  const Table table = make(made);
+  EXPECT_EQ(int_of(table, "aten::empty", "calls"), 1);
+  EXPECT_EQ(int_of(table, "aten::empty", "total_host_ns"), 100);
+  EXPECT_EQ(int_of(table, "aten::empty", "self_host_ns"), 90);
+}
+
+TEST(Operators, ChildOfTheSameNameWithSiblingsIsACallOfItsOwn) {
+  HandMadeTrace made;
+  made.op("aten::copy_", 0, 100);
+  made.op("aten::copy_", 10, 20);
+  made.op("aten::empty", 40, 20);
+  const Table table = make(made);
+  EXPECT_EQ(int_of(table, "aten::copy_", "calls"), 2);
+  EXPECT_EQ(int_of(table, "aten::copy_", "total_host_ns"), 120);
+  EXPECT_EQ(int_of(table, "aten::copy_", "self_host_ns"), 80);
+}
+
+TEST(Operators, DeviceTimeGoesToTheInnermostOperatorOfTheLaunch) {
+  HandMadeTrace made;
+  made.op("aten::linear", 0, 100);
+  made.op("aten::addmm", 10, 60);
+  made.launch(20, 5, 7);
+  made.kernel("volta_h884gemm", 500, 1000, 7);
+  const Table table = make(made);
+  EXPECT_EQ(int_of(table, "aten::addmm", "self_device_ns"), 1000);
+  EXPECT_EQ(int_of(table, "aten::linear", "self_device_ns"), 0);
+  EXPECT_EQ(int_of(table, "aten::linear", "total_device_ns"), 1000);
+  EXPECT_EQ(int_of(table, "aten::linear", "tensor_core_eligible"), 1);
+  EXPECT_EQ(int_of(table, "aten::addmm", "self_host_ns"), 55);
+  EXPECT_EQ(int_of(table, "cudaLaunchKernel", "calls"), 1);
+}
+
+TEST(Operators, WithoutRuntimeCallsDeviceWorkIsFoundByExternalId) {
+  HandMadeTrace made;
+  made.set_int(made.op("aten::mm", 0, 100), "External id", 17);
+  const SliceRef kernel = made.kernel("volta_sgemm", 500, 1000, 7);
+  made.set_int(kernel, "External id", 17);
+  EXPECT_EQ(int_of(make(made), "aten::mm", "self_device_ns"), 1000);
+}
+
+TEST(Operators, AnnotationsStepsAndPythonAreRowsAsInKeyAverages) {
+  HandMadeTrace made;
+  made.step("ProfilerStep#1", 0, 100);
+  made.annotation("forward", 10, 50);
+  made.python("train.py(3): f", 15, 30);
+  made.op("aten::mm", 20, 20);
+  made.step("ProfilerStep#2", 100, 100);
+  const Table table = make(made);
+  EXPECT_EQ(int_of(table, "ProfilerStep*", "calls"), 2);
+  EXPECT_EQ(int_of(table, "ProfilerStep*", "self_host_ns"), 150);
+  EXPECT_EQ(int_of(table, "forward", "self_host_ns"), 20);
+  EXPECT_EQ(int_of(table, "train.py(3): f", "self_host_ns"), 10);
+}
+
+TEST(Operators, BookkeepingOfTheProfilerIsLookedThrough) {
+  HandMadeTrace made;
+  made.annotation("forward", 0, 100);
+  made.op("profiler::_record_function_enter_new", 0, 10);
+  made.op("aten::zeros", 2, 5);
+  const Table table = make(made);
+  EXPECT_EQ(find_row(table, "name", "profiler::_record_function_enter_new"), SIZE_MAX);
+  EXPECT_EQ(int_of(table, "forward", "self_host_ns"), 95);
+}
+
+TEST(Operators, OldTracesCountAsTensorBoardDid) {
+  HandMadeTrace made(HandMadeTrace::Style::kOld);
+  made.step("ProfilerStep#1", 0, 200);
+  made.op("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 0, 50);
+  made.op("aten::stack", 10, 20);
+  made.op("Optimizer.step#SGD.step", 60, 100);
+  made.op("aten::add_", 70, 40);
+  made.launch(80, 10, 3);
+  made.kernel("add_kernel", 90, 5, 3);
+  const Table table = make(made);
+  EXPECT_EQ(table.rows(), 2u);
+  EXPECT_EQ(int_of(table, "aten::add_", "self_host_ns"), 30);
+  EXPECT_EQ(int_of(table, "aten::add_", "self_device_ns"), 5);
+  EXPECT_EQ(int_of(table, "aten::stack", "self_host_ns"), 20);
+}
+
+TEST(Operators, ByShapeTellsCallsApartByTheirInputs) {
+  HandMadeTrace made;
+  made.set_json(made.op("aten::mm", 0, 10), "Input Dims", "[[8,16],[16,4]]");
+  made.set_json(made.op("aten::mm", 10, 10), "Input Dims", "[[8, 16], [16, 4]]");
+  made.set_json(made.op("aten::mm", 20, 10), "Input Dims", "[[1,2],[2,3]]");
+  made.op("aten::mm", 30, 10);
+  const Table table = make(made, "shape");
+  ASSERT_EQ(table.rows(), 3u);
+  const size_t row = find_row(table, "input_shapes", "[[8, 16], [16, 4]]");
+  EXPECT_EQ(int_at(table, "calls", row), 2);
+  EXPECT_EQ(int_at(table, "flops", row), 2 * 1024);
+  EXPECT_EQ(int_at(table, "calls", find_row(table, "input_shapes", "[]")), 1);
+}
+
+TEST(Operators, ByStackUsesTheCallStackOrThePythonCallsAround) {
+  HandMadeTrace made;
+  made.set_string(made.op("aten::mm", 0, 10), "Call stack", "a.py(1): f;a.py(9): <module>");
+  made.python("b.py(9): <module>", 20, 100);
+  made.python("b.py(1): g", 30, 50);
+  made.op("aten::mm", 40, 10);
+  const Table table = make(made, "stack");
+  EXPECT_EQ(int_at(table, "calls", find_row(table, "stack", "a.py(1): f;a.py(9): <module>")), 1);
+  EXPECT_NE(find_row(table, "stack", "b.py(1): g;b.py(9): <module>"), SIZE_MAX);
+}
+
+TEST(Operators, MemoryGoesToTheInnermostCallAndUpwards) {
+  HandMadeTrace made;
+  made.op("aten::linear", 0, 100);
+  made.op("aten::empty", 10, 20);
+  made.allocate(15, 4096);
+  made.allocate(50, -96);
+  made.allocate(500, 64);
+  const Table table = make(made);
+  EXPECT_EQ(int_of(table, "aten::empty", "self_memory_bytes"), 4096);
+  EXPECT_EQ(int_of(table, "aten::linear", "self_memory_bytes"), -96);
+  EXPECT_EQ(int_of(table, "aten::linear", "memory_bytes"), 4000);
+  EXPECT_EQ(int_of(table, "[memory]", "memory_bytes"), 64);
+}
+
+TEST(Operators, StreamGivesTheSameTimesAsTheLoadedTrace) {
+  HandMadeTrace made;
+  made.op("aten::linear", 0, 100);
+  made.op("aten::addmm", 10, 60);
+  made.launch(20, 5, 7);
+  made.kernel("volta_sgemm", 500, 1000, 7);
+  const Trace trace = made.build();
+  TraceSliceStream stream(trace);
+  const Result<Table> table = stream_operators(stream, {});
+  ASSERT_TRUE(table.ok());
+  EXPECT_EQ(int_of(*table, "aten::addmm", "self_device_ns"), 1000);
+  EXPECT_EQ(int_of(*table, "aten::linear", "self_host_ns"), 40);
+}
+
+TEST(Operators, RangeAndUnknownGroupingAreChecked) {
+  HandMadeTrace made;
+  made.op("aten::mm", 0, 10);
+  made.op("aten::mm", 100, 10);
+  const Trace trace = made.build();
+  TableOptions options;
+  options.range = {50, 1000};
+  EXPECT_EQ(int_of(*operators(trace, options), "aten::mm", "calls"), 1);
+  options.by = "colour";
+  EXPECT_FALSE(operators(trace, options).ok());
+}
+
+TEST(Operators, TraceWithoutOperatorsSaysSo) {
+  HandMadeTrace made;
+  made.python("a.py(1): f", 0, 10);
+  const Table table = make(made);
+  EXPECT_EQ(table.rows(), 0u);
+  EXPECT_EQ(table.notes.size(), 1u);
+}
+
+}  // namespace
+}  // namespace stepscope

@@ -1,0 +1,108 @@
+#include <gtest/gtest.h>
+
+#include "analyze/hand_made_trace.h"
+#include "analyze/views.h"
+
+namespace stepscope {
+namespace {
+
+Table make(HandMadeTrace& made) {
+  const Trace trace = made.build();
+  Result<Table> table = steps(trace, {});
+  EXPECT_TRUE(table.ok()) << table.status().message();
+  return *std::move(table);
+}
+
+TEST(Steps, EveryMomentCountsOnceByPrecedence) {
+  HandMadeTrace made;
+  made.step("ProfilerStep#5", 0, 1000);
+  made.annotation("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 0, 300);
+  made.op("aten::stack", 100, 50);
+  made.op("aten::mm", 400, 200);
+  made.launch(450, 100, 7);
+  made.kernel("volta_sgemm", 500, 250, 7);
+  const Table table = make(made);
+  ASSERT_EQ(table.rows(), 1u);
+  EXPECT_EQ(int_at(table, "step", 0), 5);
+  EXPECT_EQ(int_at(table, "dur_ns", 0), 1000);
+  EXPECT_EQ(int_at(table, "input_ns", 0), 300);
+  EXPECT_EQ(int_at(table, "kernel_ns", 0), 250);
+  EXPECT_EQ(int_at(table, "runtime_ns", 0), 50);
+  EXPECT_EQ(int_at(table, "cpu_exec_ns", 0), 50);
+  EXPECT_EQ(int_at(table, "other_ns", 0), 1000 - 300 - 250 - 50 - 50);
+}
+
+TEST(Steps, StepReachesToTheEndOfItsDeviceWorkAndDelaysTheNext) {
+  HandMadeTrace made;
+  made.step("ProfilerStep#1", 0, 100);
+  made.op("aten::mm", 10, 50);
+  made.launch(20, 10, 1);
+  made.kernel("a", 50, 200, 1);
+  made.step("ProfilerStep#2", 100, 100);
+  made.op("aten::mm", 110, 50);
+  made.launch(120, 10, 2);
+  made.kernel("a", 260, 100, 2);
+  const Table table = make(made);
+  ASSERT_EQ(table.rows(), 2u);
+  EXPECT_EQ(int_at(table, "dur_ns", 0), 250);
+  EXPECT_EQ(int_at(table, "start_ns", 1), 250);
+  EXPECT_EQ(int_at(table, "dur_ns", 1), 110);
+  EXPECT_EQ(int_at(table, "scope_ns", 1), 100);
+}
+
+TEST(Steps, WorkFromBeforeTheFirstStepDelaysItsBegin) {
+  HandMadeTrace made;
+  made.op("aten::mm", 0, 20);
+  made.launch(5, 10, 1);
+  made.kernel("a", 20, 50, 1);
+  made.step("ProfilerStep#1", 30, 100);
+  made.launch(60, 10, 2);
+  made.kernel("a", 80, 10, 2);
+  const Table table = make(made);
+  EXPECT_EQ(int_at(table, "start_ns", 0), 70);
+  EXPECT_EQ(int_at(table, "dur_ns", 0), 60);
+}
+
+TEST(Steps, LastStepIsLeftOutWhenItsDeviceWorkIsIncomplete) {
+  HandMadeTrace made;
+  for (int64_t i = 0; i < 2; ++i) {
+    made.step("ProfilerStep#" + std::to_string(i), i * 100, 100);
+    for (int64_t k = 0; k < (i == 0 ? 5 : 3); ++k) {
+      made.launch(i * 100 + k * 10, 5, 1 + i * 10 + k);
+      made.kernel("a", i * 100 + k * 10 + 5, 4, 1 + i * 10 + k);
+    }
+  }
+  const Table table = make(made);
+  EXPECT_EQ(table.rows(), 1u);
+  EXPECT_EQ(table.notes.size(), 1u);
+}
+
+TEST(Steps, CommunicationIsKernelsOfNcclAndScopesOfGloo) {
+  HandMadeTrace made;
+  made.step("ProfilerStep#1", 0, 100);
+  made.annotation("gloo:all_reduce", 10, 20);
+  made.kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*)", 50, 30, 9);
+  const Table table = make(made);
+  EXPECT_EQ(int_at(table, "communication_ns", 0), 50);
+  EXPECT_EQ(int_at(table, "kernel_ns", 0), 0);
+}
+
+TEST(Steps, WithoutStepScopesAllOperatorsAreOneStep) {
+  HandMadeTrace made;
+  made.op("aten::mm", 100, 50);
+  made.op("aten::mm", 200, 50);
+  const Table table = make(made);
+  ASSERT_EQ(table.rows(), 1u);
+  EXPECT_EQ(int_at(table, "dur_ns", 0), 150);
+  EXPECT_EQ(int_at(table, "cpu_exec_ns", 0), 100);
+  EXPECT_EQ(table.notes.size(), 1u);
+}
+
+TEST(Steps, TraceWithoutStepsAndOperatorsHasNoRows) {
+  HandMadeTrace made;
+  made.python("f", 0, 10);
+  EXPECT_EQ(make(made).rows(), 0u);
+}
+
+}  // namespace
+}  // namespace stepscope
