@@ -31,7 +31,9 @@ namespace stepscope::format {
 // values and texts are copied. Adding the same column twice is a CHECK failure.
 class BlockBuilder {
  public:
-  explicit BlockBuilder(BlockType type, uint32_t rows);
+  BlockBuilder(BlockType type, uint32_t rows);
+  BlockBuilder(BlockBuilder&&) = default;
+  BlockBuilder& operator=(BlockBuilder&&) = default;
 
   BlockBuilder& set_stream(uint32_t stream);
   BlockBuilder& set_time_range(int64_t min_ns, int64_t max_ns);
