@@ -227,8 +227,9 @@ def main() -> int:
     for own in ours:
         for other in theirs:
             if other.file == own.file and own.runs and other.runs:
-                name = f"{other.name} / (b), CPU time, {own.file.name}"
-                print_goal(name, other.cpu_s / own.cpu_s, 40, "x", at_most=False)
+                name = f"{other.name} / (b), {own.file.name}"
+                print_goal(f"{name}, CPU", other.cpu_s / own.cpu_s, 40, "x", at_most=False)
+                print_goal(f"{name}, wall", other.wall_s / own.wall_s, 40, "x", at_most=False)
     if packed.exists() and full.runs:
         print_goal(".sscope", packed.stat().st_size / events[big], 8, "bytes/event")
         for case, what in ((packed_one, "operators"), (packed_all, "all tables")):
