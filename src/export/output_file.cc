@@ -138,6 +138,10 @@ void OutputFile::write_raw(std::string_view bytes) {
   }
 }
 
+void OutputFile::flush() {
+  if (status_.ok() && is_direct_) write_buffer(false);
+}
+
 Status OutputFile::finish() {
   write_buffer(true);
   if (!status_.ok()) return status_;

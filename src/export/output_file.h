@@ -33,6 +33,9 @@ class OutputFile {
   // False after an error: a writer may then stop early. finish() says what it was.
   bool ok() const { return status_.ok(); }
   Status finish();
+  // Lets readers of a pipe or a terminal have what was appended so far; an error waits for
+  // finish().
+  void flush();
 
   uint64_t bytes_appended() const { return bytes_appended_; }
 

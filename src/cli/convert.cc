@@ -1,0 +1,121 @@
+// stepscope convert: a trace from one format into another.
+#include <fmt/format.h>
+
+#include <CLI/App.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "analyze/fault_summary.h"
+#include "cli/commands.h"
+#include "cli/load_trace.h"
+#include "cli/trace_paths.h"
+#include "export/export.h"
+
+namespace stepscope::cli {
+namespace {
+
+constexpr const char* kCommand = "convert";
+
+constexpr const char* kDescription =
+    R"(Write a trace in another format. Nothing of it is lost or rounded.
+
+Examples:
+  stepscope convert trace.json trace.sscope            smaller, and opens at once
+  stepscope convert trace.sscope trace.json.gz         for Perfetto, chrome://tracing
+  stepscope convert trace.json run.pt.trace.json       in PyTorch's layout, for TensorBoard, HTA
+  stepscope convert trace.sscope - --to chrome | head  to standard output)";
+
+struct Options {
+  std::vector<std::string> paths;  // the last one is the output
+  std::string to;
+};
+
+std::string format_names() {
+  std::string names;
+  for (const ExportFormat& format : export_formats()) {
+    if (!names.empty()) names += ", ";
+    names += format.name;
+  }
+  return names;
+}
+
+std::string describe_formats() {
+  std::string text = "Formats, by the end of OUT's name or by --to:\n";
+  for (const ExportFormat& format : export_formats()) {
+    const std::string suffixes =
+        std::string(format.suffix) + (format.can_compress ? ", with .gz or .zst" : "");
+    text += fmt::format("  {:<8} {:<32} {}\n", format.name, suffixes, format.summary);
+  }
+  text.pop_back();
+  return text;
+}
+
+std::string describe_size(uint64_t bytes) {
+  if (bytes < 1000) return fmt::format("{} bytes", bytes);
+  if (bytes < 1'000'000) return fmt::format("{:.1f} kB", static_cast<double>(bytes) / 1e3);
+  if (bytes < 1'000'000'000) return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6);
+  return fmt::format("{:.2f} GB", static_cast<double>(bytes) / 1e9);
+}
+
+int run(const Options& options) {
+  if (options.paths.size() < 2) {
+    return print_usage_error(kCommand, "needs an input and an output: convert IN OUT");
+  }
+  if (options.paths.size() > 2) {
+    return print_usage_error(kCommand, "takes one input for now; several can not be merged yet");
+  }
+  const std::string& output = options.paths.back();
+  const ExportFormat* format =
+      options.to.empty() ? find_export_format_of_path(output) : find_export_format(options.to);
+  if (format == nullptr) {
+    return print_usage_error(
+        kCommand,
+        "the name '" + output + "' does not tell the format; add --to (" + format_names() + ")");
+  }
+  if (is_folder(output)) return print_fault(Status::error(output + ": is a directory"));
+  const auto input = find_trace_file(options.paths.front());
+  if (!input) return print_fault(input.status());
+  const auto trace = load_trace(*input);
+  if (!trace) return print_fault(trace.status());
+  const std::string faults = fault_summary(trace->stats());
+  if (!faults.empty()) print_remark(*input + ": " + faults);
+  const auto left_out = format->write(*trace, output);
+  if (!left_out) return print_fault(left_out.status());
+  for (const std::string& what : *left_out) print_remark(output + ": left out " + what);
+  if (output != "-") {
+    std::error_code error;
+    const uint64_t bytes = std::filesystem::file_size(output, error);
+    const std::string size = error ? "" : ", " + describe_size(bytes);
+    const std::string line = fmt::format("{}: {} slices{}\n", output, trace->slices().size(), size);
+    std::fwrite(line.data(), 1, line.size(), stdout);
+    if (std::fflush(stdout) != 0) {
+      return print_fault(Status::error("standard output: write error"));
+    }
+  }
+  return kExitFine;
+}
+
+}  // namespace
+
+void add_convert(CLI::App& app, Action& action) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(kCommand, "Write a trace in another format");
+  command->description(kDescription);
+  command->add_option("IN OUT", options->paths, "The trace, and the file to write")
+      ->required()
+      ->type_name("");
+  command->add_option("--to", options->to, "The format; by the end of OUT's name if not given")
+      ->check([](const std::string& name) {
+        if (find_export_format(name) != nullptr) return std::string();
+        return "unknown format '" + name + "'; there are: " + format_names();
+      })
+      ->type_name("FORMAT");
+  command->footer(describe_formats());
+  command->callback([options, &action] { action = [options] { return run(*options); }; });
+}
+
+}  // namespace stepscope::cli

@@ -1,0 +1,194 @@
+// stepscope report: the views of a trace.
+#include <CLI/App.hpp>
+#include <CLI/Validators.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "analyze/pattern.h"
+#include "analyze/views.h"
+#include "cli/commands.h"
+#include "cli/load_trace.h"
+#include "cli/table_output.h"
+#include "cli/time_range.h"
+#include "cli/trace_paths.h"
+
+namespace stepscope::cli {
+namespace {
+
+constexpr const char* kCommand = "report";
+
+constexpr const char* kDescription = R"(Print what a trace says: one table per view.
+
+Examples:
+  stepscope report trace.json                              the trace at a glance
+  stepscope report trace.json --view operators --limit 50  more operators than the usual 20
+  stepscope report trace.json --view operators --by shape --sort total_host_ns
+  stepscope report trace.json --view kernels --filter 'gemm|conv' --format csv > kernels.csv
+  stepscope report trace.json --view tree --track main --range 1.5s..2s
+  stepscope report runs/monday --all --format md -o report.md
+  ssh server cat trace.json.gz | stepscope report -)";
+
+struct Options {
+  std::vector<std::string> paths;
+  std::vector<std::string> views;
+  bool all = false;
+  std::string range;
+  TableOptions table;
+  TableOutputOptions output;
+};
+
+struct Input {
+  std::string path;
+  bool is_from_folder = false;
+};
+
+std::string describe_views() {
+  std::string text = "Views:\n";
+  for (const View& view : views()) {
+    std::string line = "  " + std::string(view.name);
+    line.resize(std::max<size_t>(line.size() + 1, 14), ' ');
+    text += line + std::string(view.summary) + "\n";
+  }
+  text.pop_back();
+  return text;
+}
+
+std::string check_view(const std::string& name) {
+  if (find_view(name) != nullptr) return {};
+  std::string message = "unknown view '" + name + "'; there are: ";
+  for (const View& view : views()) {
+    if (&view != views().data()) message += ", ";
+    message += view.name;
+  }
+  return message;
+}
+
+std::string check_pattern(const std::string& expression) {
+  const auto pattern = Pattern::make(expression);
+  return pattern ? "" : pattern.status().message();
+}
+
+// Prints the views of one trace. `exit_code` becomes what is worst so far; false: stop.
+bool report_trace(const Trace& trace, const Input& input, const Options& options, TableOutput& out,
+                  int& exit_code) {
+  for (const std::string& view : options.views) {
+    const auto table = make_view(trace, view, options.table);
+    if (!table) {
+      // The names were checked; what is left is a column to sort by that the view does not have.
+      exit_code = print_usage_error(kCommand, "--view " + view + ": " + table.status().message());
+      return false;
+    }
+    out.add(*table, input.path);
+    if (!out.ok()) return false;
+  }
+  return true;
+}
+
+int run(Options& options) {
+  if (!options.range.empty()) {
+    const auto range = parse_range(options.range);
+    if (!range) return print_usage_error(kCommand, range.status().message());
+    options.table.range = *range;
+  }
+  if (options.all) {
+    for (const View& view : views()) options.views.emplace_back(view.name);
+  }
+  if (options.views.empty()) options.views.emplace_back("overview");
+
+  int exit_code = kExitFine;
+  std::vector<Input> inputs;
+  for (const std::string& path : options.paths) {
+    const auto files = find_trace_files(path);
+    if (!files) {
+      exit_code = print_fault(files.status());
+      continue;
+    }
+    for (const std::string& file : *files) inputs.push_back({file, is_folder(path)});
+  }
+  const bool has_several_paths = inputs.size() > 1 || options.paths.size() > 1;
+  const bool has_several_tables = has_several_paths || options.views.size() > 1;
+  if (has_several_tables && options.output.format == "csv") {
+    return print_usage_error(kCommand,
+                             "--format csv holds one table: name one trace and one --view");
+  }
+  if (inputs.empty()) return exit_code;
+
+  auto out = TableOutput::create(options.output, has_several_tables, has_several_paths);
+  if (!out) return print_fault(out.status());
+  size_t loaded = 0;
+  for (const Input& input : inputs) {
+    const auto trace = load_trace(input.path);
+    if (!trace) {
+      const int fault = print_fault(trace.status());
+      // A folder may hold other JSON files as well: they are named, and that is all.
+      if (!input.is_from_folder) exit_code = fault;
+      continue;
+    }
+    ++loaded;
+    if (!report_trace(*trace, input, options, **out, exit_code)) break;
+  }
+  if (loaded == 0 || exit_code == kExitUsage) return std::max(exit_code, kExitFault);
+  if (const Status status = (*out)->finish(); !status) return print_fault(status);
+  return exit_code;
+}
+
+}  // namespace
+
+void add_report(CLI::App& app, Action& action) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(kCommand, "Print what a trace says: operators, steps, …");
+  command->description(kDescription);
+  command
+      ->add_option("PATH", options->paths,
+                   "Trace files or folders with traces; \"-\" is standard input")
+      ->required()
+      ->type_name("");
+  CLI::Option* view =
+      command
+          ->add_option(
+              "--view", options->views,
+              "What to print, see below; overview if not given; may be given several times")
+          ->check(check_view)
+          ->delimiter(',')
+          ->allow_extra_args(false)
+          ->type_name("NAME");
+  command->add_flag("--all", options->all, "Print all views")->excludes(view);
+  command
+      ->add_option("--sort", options->table.sort,
+                   "Sort by this column; -COLUMN descending, +COLUMN ascending")
+      ->type_name("COLUMN");
+  command
+      ->add_option("--limit", options->table.limit,
+                   "Print at most so many rows; 0 is all; the view's own limit if not given")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("N");
+  command
+      ->add_option("--filter", options->table.filter,
+                   "Only rows whose name matches this regular expression")
+      ->check(check_pattern)
+      ->type_name("RE");
+  command
+      ->add_option("--track", options->table.track,
+                   "Only tracks (see --view tracks) whose name matches this regular expression")
+      ->check(check_pattern)
+      ->type_name("RE");
+  command
+      ->add_option("--range", options->range,
+                   "Only what starts between two times from the trace's begin: 1.5s..2s, 120ms.., "
+                   "..300us")
+      ->type_name("A..B");
+  command
+      ->add_option("--by", options->table.by,
+                   "How to group: shape or stack (operators), operator (memory)")
+      ->check(CLI::IsMember({"shape", "stack", "operator"}))
+      ->type_name("WHAT");
+  command->add_option("--depth", options->table.depth, "Levels of the tree")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("N");
+  add_table_output_options(*command, options->output);
+  command->footer(describe_views());
+  command->callback([options, &action] { action = [options] { return run(*options); }; });
+}
+
+}  // namespace stepscope::cli

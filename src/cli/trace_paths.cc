@@ -1,0 +1,65 @@
+#include "cli/trace_paths.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+
+namespace stepscope::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array<std::string_view, 6> kSuffixes = {".sscope",   ".json",      ".json.gz",
+                                                       ".json.zst", ".sscope.gz", ".sscope.zst"};
+constexpr size_t kMaxNamed = 5;
+
+bool has_trace_name(std::string_view name) {
+  if (name.starts_with('.')) return false;
+  return std::any_of(kSuffixes.begin(), kSuffixes.end(),
+                     [&](std::string_view suffix) { return name.ends_with(suffix); });
+}
+
+}  // namespace
+
+bool is_folder(const std::string& path) {
+  std::error_code error;
+  return path != "-" && fs::is_directory(path, error);
+}
+
+Result<std::vector<std::string>> find_trace_files(const std::string& path) {
+  if (path.empty()) return Status::error("'': an empty name is no file");
+  if (!is_folder(path)) return std::vector<std::string>{path};
+  std::error_code error;
+  std::vector<std::string> files;
+  fs::directory_iterator at(path, error);
+  for (; !error && at != fs::directory_iterator(); at.increment(error)) {
+    std::error_code ignored;
+    if (!at->is_directory(ignored) && has_trace_name(at->path().filename().string())) {
+      files.push_back(at->path().string());
+    }
+  }
+  if (error) return Status::error(path + ": " + error.message());
+  if (files.empty()) {
+    return Status::error(path +
+                         ": no trace files in this folder (.sscope, .json, .json.gz, .json.zst)");
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+Result<std::string> find_trace_file(const std::string& path) {
+  auto files = find_trace_files(path);
+  if (!files) return files.status();
+  if (files->size() == 1) return files->front();
+  std::string message =
+      path + ": " + std::to_string(files->size()) + " traces in this folder, name one: ";
+  for (size_t i = 0; i < std::min(files->size(), kMaxNamed); ++i) {
+    message += (i == 0 ? "" : ", ") + fs::path((*files)[i]).filename().string();
+  }
+  if (files->size() > kMaxNamed) message += ", …";
+  return Status::error(message);
+}
+
+}  // namespace stepscope::cli

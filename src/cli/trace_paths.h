@@ -1,0 +1,21 @@
+// Which files a user means by a PATH: a file, "-" for standard input, or a folder with traces.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+
+namespace stepscope::cli {
+
+// The path itself, or the trace files in the folder, by name. Only the folder's own files are
+// looked at, and only at their names: .sscope, .json, .json.gz, .json.zst. Fails with "<path>: no
+// such file" or with "<path>: no trace files in this folder".
+Result<std::vector<std::string>> find_trace_files(const std::string& path);
+
+// The same where only one file will do: "<path>: 3 traces in this folder, name one: a.json, …".
+Result<std::string> find_trace_file(const std::string& path);
+
+bool is_folder(const std::string& path);
+
+}  // namespace stepscope::cli
