@@ -1,0 +1,261 @@
+// The view `overview`: the trace at a glance, put together from the other views. A row has a section, a
+// name, a value in the column of its unit (value_ns, value_bytes, value_count, value_text; the others
+// are null) and a share where there is one. Renderers for eyes show the value columns as one.
+#include "analyze/json_field.h"
+#include "analyze/row_order.h"
+#include "analyze/text_value.h"
+#include "analyze/views.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace stepscope {
+namespace {
+
+constexpr int64_t kTopRows = 3;
+
+class OverviewTable {
+ public:
+  OverviewTable()
+      : table("overview"),
+        section_(table.add("section", ColumnType::kString)),
+        name_(table.add("name", ColumnType::kString)),
+        ns_(table.add("value_ns", ColumnType::kInt, Unit::kNs)),
+        bytes_(table.add("value_bytes", ColumnType::kInt, Unit::kBytes)),
+        count_(table.add("value_count", ColumnType::kInt, Unit::kCount)),
+        text_(table.add("value_text", ColumnType::kString)),
+        fraction_(table.add("fraction", ColumnType::kDouble, Unit::kFraction)) {}
+
+  void begin_section(std::string section) { current_ = std::move(section); }
+  void add_ns(std::string_view name, int64_t ns, double fraction = kNone) {
+    add(name, &ns_, ns, {}, fraction);
+  }
+  void add_bytes(std::string_view name, int64_t bytes, double fraction = kNone) {
+    add(name, &bytes_, bytes, {}, fraction);
+  }
+  void add_count(std::string_view name, uint64_t count) {
+    add(name, &count_, static_cast<int64_t>(std::min<uint64_t>(count, INT64_MAX)), {}, kNone);
+  }
+  void add_text(std::string_view name, std::string_view text) { add(name, &text_, 0, text, kNone); }
+  void add_fraction(std::string_view name, double fraction) { add(name, nullptr, 0, {}, fraction); }
+
+  Table table;
+
+ private:
+  static constexpr double kNone = __builtin_nan("");
+
+  void add(std::string_view name, const Column* value, int64_t number, std::string_view text,
+           double fraction) {
+    section_.push(current_);
+    name_.push(name);
+    for (Column* column : {&ns_, &bytes_, &count_}) {
+      column == value ? column->push(number) : column->push_null();
+    }
+    value == &text_ ? text_.push(text) : text_.push_null();
+    fraction_.push(fraction);
+  }
+
+  Column &section_, &name_, &ns_, &bytes_, &count_, &text_, &fraction_;
+  std::string current_;
+};
+
+std::string count_of(uint64_t count, std::string_view one) {
+  return text_of_count(static_cast<int64_t>(count)) + " " + std::string(one) + (count == 1 ? "" : "s");
+}
+
+void add_trace(const Trace& trace, OverviewTable& out) {
+  out.begin_section("trace");
+  if (!trace.source().empty()) out.add_text("file", trace.source());
+  if (!trace.format().empty()) out.add_text("format", trace.format());
+  out.add_ns("span", trace.end_ns() - trace.begin_ns());
+  out.add_count("slices", trace.slices().size());
+  if (!trace.samples().time_ns.empty()) out.add_count("samples", trace.samples().time_ns.size());
+  if (!trace.call_edges().callee.empty()) out.add_count("call edges", trace.call_edges().callee.size());
+  std::array<uint64_t, 4> kinds{};
+  for (const Track& track : trace.tracks()) ++kinds[static_cast<size_t>(track.kind)];
+  std::string lanes;
+  for (size_t kind = 0; kind < kinds.size(); ++kind) {
+    if (kinds[kind] == 0) continue;
+    const std::string_view name = track_kind_name(static_cast<TrackKind>(kind));
+    lanes += (lanes.empty() ? "" : ", ") +
+             count_of(kinds[kind], static_cast<TrackKind>(kind) == TrackKind::kAsync ? "async lane" : name);
+  }
+  if (!lanes.empty()) out.add_text("tracks", lanes);
+  if (!trace.processes().empty()) out.add_count("processes", trace.processes().size());
+
+  const std::string_view distributed = trace.find_metadata("distributedInfo");
+  if (const auto rank = find_json_field(distributed, "$.rank")) {
+    const auto world_size = find_json_field(distributed, "$.world_size");
+    const auto backend = find_json_field(distributed, "$.backend");
+    out.add_text("rank", *rank + (world_size ? " of " + *world_size : "") +
+                             (backend ? " (" + *backend + ")" : ""));
+  }
+  if (trace.stats().get(Stat::kEventsSkipped) > 0) {
+    out.add_count("events skipped", trace.stats().get(Stat::kEventsSkipped));
+  }
+}
+
+int64_t sum(const Column& column) {
+  int64_t total = 0;
+  for (size_t row = 0; row < column.size(); ++row) {
+    if (!column.is_null(row)) total += column.get_int(row);
+  }
+  return total;
+}
+
+void add_steps(const Table& steps, OverviewTable& out) {
+  static constexpr std::array<std::pair<const char*, const char*>, 8> kCategories = {{
+      {"kernel_ns", "kernel"},
+      {"memcpy_ns", "memcpy"},
+      {"memset_ns", "memset"},
+      {"communication_ns", "communication"},
+      {"runtime_ns", "runtime"},
+      {"input_ns", "input"},
+      {"cpu_exec_ns", "cpu exec"},
+      {"other_ns", "other"},
+  }};
+  const auto count = static_cast<int64_t>(steps.rows());
+  const Column* dur = steps.find("dur_ns");
+  if (count == 0 || dur == nullptr) return;
+  const int64_t total_ns = sum(*dur);
+  out.begin_section("steps");
+  out.add_count("steps", static_cast<uint64_t>(count));
+  out.add_ns("average step", total_ns / count);
+  for (const auto& [column_name, name] : kCategories) {
+    const Column* column = steps.find(column_name);
+    if (column == nullptr) continue;
+    const int64_t category_ns = sum(*column);
+    out.add_ns(name, category_ns / count,
+               total_ns > 0 ? static_cast<double>(category_ns) / static_cast<double>(total_ns) : 0);
+  }
+}
+
+// The first rows of a view by a column of times, with their shares of that column.
+void add_top(Table table, std::string section, const std::string& time_column, OverviewTable& out) {
+  const Column* time = table.find(time_column);
+  const Column* name = table.find("name");
+  if (time == nullptr || name == nullptr || table.rows() == 0) return;
+  const int64_t total_ns = sum(*time);
+  if (total_ns <= 0 || !sort_rows(table, "-" + time_column)) return;
+  out.begin_section(std::move(section));
+  limit_rows(table, kTopRows);
+  for (size_t row = 0; row < table.rows(); ++row) {
+    const int64_t ns = time->get_int(row);
+    out.add_ns(name->get_string(row), ns, static_cast<double>(ns) / static_cast<double>(total_ns));
+  }
+}
+
+void add_devices(const Table& devices, OverviewTable& out) {
+  static constexpr std::array<std::pair<const char*, const char*>, 4> kFigures = {{
+      {"busy_fraction", "utilisation"},
+      {"sm_efficiency", "est. SM efficiency"},
+      {"occupancy", "est. achieved occupancy"},
+      {"tensor_core_fraction", "Tensor Core share of kernel time"},
+  }};
+  const Column* device = devices.find("device");
+  const Column* name = devices.find("name");
+  for (size_t row = 0; row < devices.rows(); ++row) {
+    std::string section = "device";
+    if (device != nullptr && !device->is_null(row)) section += " " + text_of_cell(*device, row);
+    out.begin_section(section);
+    if (name != nullptr && !name->is_null(row) && !name->get_string(row).empty()) {
+      out.add_text("name", name->get_string(row));
+    }
+    for (const auto& [column_name, title] : kFigures) {
+      const Column* column = devices.find(column_name);
+      if (column != nullptr && !column->is_null(row)) out.add_fraction(title, column->get_number(row));
+    }
+  }
+}
+
+void add_memory(const Trace& trace, OverviewTable& out) {
+  const AllocationColumns& allocations = trace.allocations();
+  struct Usage {
+    int64_t now_bytes = 0, peak_bytes = 0, peak_reserved_bytes = 0;
+  };
+  std::map<std::pair<int16_t, int16_t>, Usage> devices;
+  for (size_t i = 0; i < allocations.time_ns.size(); ++i) {
+    Usage& usage = devices[{allocations.device_type[i], allocations.device_id[i]}];
+    // Where the file has no totals, what was taken since its begin is all that is known.
+    const int64_t total_bytes = allocations.total_allocated_bytes[i];
+    if (__builtin_add_overflow(usage.now_bytes, allocations.bytes[i], &usage.now_bytes)) continue;
+    if (total_bytes >= 0) usage.now_bytes = total_bytes;
+    usage.peak_bytes = std::max(usage.peak_bytes, usage.now_bytes);
+    usage.peak_reserved_bytes =
+        std::max(usage.peak_reserved_bytes, allocations.total_reserved_bytes[i]);
+  }
+  out.begin_section("memory");
+  for (const auto& [device, usage] : devices) {
+    const std::string where = device.first == 0 ? "CPU" : "device " + std::to_string(device.second);
+    out.add_bytes("peak on " + where, usage.peak_bytes);
+    if (usage.peak_reserved_bytes > 0) {
+      out.add_bytes("peak reserved on " + where, usage.peak_reserved_bytes);
+    }
+  }
+}
+
+bool has_kind(const Trace& trace, std::initializer_list<SliceKind> kinds) {
+  return std::any_of(trace.labels().all().begin(), trace.labels().all().end(), [&](const Label& label) {
+    return std::find(kinds.begin(), kinds.end(), label.kind) != kinds.end();
+  });
+}
+
+}  // namespace
+
+Result<Table> overview(const Trace& trace, const TableOptions& options) {
+  TableOptions part;
+  part.range = options.range;
+  part.track = options.track;
+  OverviewTable out;
+  add_trace(trace, out);
+
+  const bool has_steps = has_kind(trace, {SliceKind::kStep});
+  const bool has_operators = has_kind(trace, {SliceKind::kOperator});
+  const bool has_device_work = has_kind(trace, {SliceKind::kKernel, SliceKind::kMemcpy});
+  const bool has_functions = has_kind(trace, {SliceKind::kPython, SliceKind::kCall}) ||
+                             !trace.call_edges().callee.empty() ||
+                             !trace.samples().time_ns.empty() || (!has_operators && !has_device_work);
+  if (has_steps || has_operators || has_device_work) {
+    Result<Table> table = steps(trace, part);
+    if (!table) return table;
+    add_steps(*table, out);
+    for (std::string& note : table->notes) out.table.notes.push_back(std::move(note));
+    if (table->rows() == 0 && table->notes.empty()) {
+      out.table.notes.push_back("no steps in this trace: call prof.step() in the training loop");
+    }
+  }
+  if (has_operators) {
+    Result<Table> table = operators(trace, part);
+    if (!table) return table;
+    add_top(std::move(*table), "top operators", "self_host_ns", out);
+  }
+  if (has_device_work) {
+    Result<Table> table = kernels(trace, part);
+    if (!table) return table;
+    add_top(std::move(*table), "top kernels", "total_ns", out);
+    table = devices(trace, part);
+    if (!table) return table;
+    add_devices(*table, out);
+  } else if (has_operators) {
+    out.table.notes.push_back("no device work in this trace");
+  }
+  if (has_functions) {
+    Result<Table> table = functions(trace, part);
+    if (!table) return table;
+    add_top(std::move(*table), "top functions", "self_ns", out);
+  }
+  if (!trace.allocations().time_ns.empty()) {
+    add_memory(trace, out);
+  } else if (has_operators) {
+    out.table.notes.push_back("no memory in this trace (torch.profiler records it with "
+                              "profile_memory=True)");
+  }
+  return std::move(out.table);
+}
+
+}  // namespace stepscope
