@@ -17,7 +17,10 @@ constexpr std::array<std::string_view, kStatCount> kNames = {
 
 std::string_view stat_name(Stat stat) { return kNames[static_cast<size_t>(stat)]; }
 
-bool stat_is_fault(Stat stat) { return stat != Stat::kEventsRead; }
+bool stat_is_fault(Stat stat) {
+  // Kineto starts an arrow at every runtime call, also at those that launch nothing.
+  return stat != Stat::kEventsRead && stat != Stat::kFlowsUnbound;
+}
 
 void Stats::note(std::string sentence) {
   if (notes_.size() < kMaxNotes) notes_.push_back(std::move(sentence));

@@ -32,7 +32,7 @@ enum class Stat : uint8_t {
 inline constexpr int kStatCount = static_cast<int>(Stat::kCount);
 
 std::string_view stat_name(Stat stat);  // "events_skipped"
-bool stat_is_fault(Stat stat);          // false for what is merely informative: events_read
+bool stat_is_fault(Stat stat);          // false for what is merely informative
 
 class Stats {
  public:

@@ -1,0 +1,175 @@
+"""Trace: a loaded file, and load()."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from stepscope import _core
+from stepscope._table import Table, arrow_to_pandas
+
+if TYPE_CHECKING:
+    import duckdb
+    import pandas
+
+
+class Slices:
+    """The raw slices of a trace. Exports Arrow, as often as it is asked to, in batches."""
+
+    def __init__(self, core: _core.Trace) -> None:
+        self._core = core
+
+    def __len__(self) -> int:
+        return self._core.slice_count
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._core.slices_arrow_c_stream()
+
+    def __repr__(self) -> str:
+        return f"<{len(self):,} slices of {self._core.source}>"
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A DataFrame. Needs pandas and pyarrow: ``pip install stepscope[pandas]``."""
+        return arrow_to_pandas(self)
+
+
+class Trace:
+    """A loaded trace. Every view is a method; all give a Table.
+
+    Views take ``sort`` (a column, with "-" or "+" before it), ``limit`` (0 is all, None the
+    view's own), ``filter`` (a regular expression on names), ``track`` (one on tracks) and
+    ``range`` (a pair of ns from the trace's begin).
+    """
+
+    def __init__(self, core: _core.Trace) -> None:
+        self._core = core
+
+    @property
+    def source(self) -> str:
+        """The path that it was loaded from."""
+        return self._core.source
+
+    @property
+    def format(self) -> str:
+        """What the file was: "Kineto JSON", "Chrome JSON", "sscope", …"""
+        return self._core.format
+
+    @property
+    def duration_ns(self) -> int:
+        """From the first moment in the trace to the last."""
+        return self._core.end_ns - self._core.begin_ns
+
+    @property
+    def stats(self) -> dict[str, int]:
+        """What was skipped, mended, dropped or cut to load it."""
+        return self._core.stats
+
+    @property
+    def notes(self) -> list[str]:
+        """Sentences about faults in the file."""
+        return self._core.notes
+
+    @property
+    def slices(self) -> Slices:
+        """The raw slices, for Arrow."""
+        return Slices(self._core)
+
+    def __repr__(self) -> str:
+        seconds = self.duration_ns / 1e9
+        return f"<Trace {self.source}: {self.format}, {len(self.slices):,} slices, {seconds:.3f} s>"
+
+    def view(
+        self,
+        name: str,
+        *,
+        sort: str | None = None,
+        limit: int | None = None,
+        filter: str | None = None,  # noqa: A002
+        range: tuple[int, int] | None = None,  # noqa: A002
+        track: str | None = None,
+        by: str | None = None,
+        depth: int | None = None,
+    ) -> Table:
+        """A view by its name."""
+        core = self._core.view(
+            name,
+            sort=sort,
+            limit=-1 if limit is None else limit,
+            filter=filter,
+            range=range,
+            track=track,
+            by=by,
+            depth=-1 if depth is None else depth,
+        )
+        return Table(core)
+
+    def overview(self, **options: Any) -> Table:
+        """What this trace is and where its time went."""
+        return self.view("overview", **options)
+
+    def tracks(self, **options: Any) -> Table:
+        """Threads, streams and counters, with how busy each was."""
+        return self.view("tracks", **options)
+
+    def operators(self, **options: Any) -> Table:
+        """Operators as in key_averages(); ``by="shape"`` or ``by="stack"`` to split them."""
+        return self.view("operators", **options)
+
+    def kernels(self, **options: Any) -> Table:
+        """Device kernels by name."""
+        return self.view("kernels", **options)
+
+    def steps(self, **options: Any) -> Table:
+        """Training steps with what their time was spent on."""
+        return self.view("steps", **options)
+
+    def devices(self, **options: Any) -> Table:
+        """How well each device was used."""
+        return self.view("devices", **options)
+
+    def memory(self, **options: Any) -> Table:
+        """Memory over time; ``by="operator"`` for who took it."""
+        return self.view("memory", **options)
+
+    def tree(self, **options: Any) -> Table:
+        """The call tree, down to ``depth`` levels."""
+        return self.view("tree", **options)
+
+    def functions(self, **options: Any) -> Table:
+        """Functions with calls, self and total time."""
+        return self.view("functions", **options)
+
+    def sql(self, query: str) -> Table:
+        """The result of a SQL query over slices, tracks, args, …: the same as ``stepscope query``.
+
+        >>> trace.sql("select name, count(*) as calls from slices group by name")
+        """
+        return Table(self._core.sql(query))
+
+    def duckdb(self) -> duckdb.DuckDBPyConnection:
+        """A DuckDB connection in which slices and every view are tables.
+
+        Needs duckdb and pyarrow: ``pip install stepscope[duckdb]``.
+        """
+        import duckdb
+
+        connection = duckdb.connect()
+        connection.register("slices", self.slices)
+        for name, _ in _core.views():
+            connection.register(name, self.view(name, limit=0))
+        return connection
+
+    def save(self, path: str | os.PathLike[str]) -> list[str]:
+        """Writes the trace as ``.sscope``, ``.json`` or ``.pt.trace.json``, by the path's ending.
+
+        Gives a sentence for each thing that the format has no place for.
+        """
+        return self._core.save(os.fspath(path))
+
+
+def load(path: str | os.PathLike[str], *, threads: int = 0) -> Trace:
+    """Loads a trace of any format that Stepscope knows; .gz and .zst as they are.
+
+    Raises TraceError with the message that the command line would print.
+    """
+    return Trace(_core.load(os.fspath(path), threads=threads))
