@@ -21,8 +21,8 @@ struct Row {
   int64_t total_ns = 0;
   int64_t max_ns = 0;
   int64_t min_ns = INT64_MAX;
-  double blocks_per_sm_ns = 0;  // times duration
-  double occupancy_ns = 0;
+  double blocks_per_sm_us = 0;  // times duration; in us, so that it rounds as TensorBoard's does
+  double occupancy_percent_us = 0;
 };
 
 class KernelTable {
@@ -42,16 +42,17 @@ class KernelTable {
       if (slot == kNoKernel || !filter_.takes_time(block.start_ns[i])) continue;
       Row& row = rows_[slot];
       const int64_t dur_ns = block.dur_ns(i);
+      const double dur_us = static_cast<double>(dur_ns) / 1000;
       ++row.calls;
       row.total_ns += dur_ns;
       row.max_ns = std::max(row.max_ns, dur_ns);
       row.min_ns = std::min(row.min_ns, dur_ns);
       if (const auto value = blocks_per_sm.find(block.row(i))) {
-        row.blocks_per_sm_ns += *value * static_cast<double>(dur_ns);
+        row.blocks_per_sm_us += *value * dur_us;
         has_blocks_per_sm_ = true;
       }
       if (const auto value = occupancy.find(block.row(i))) {
-        row.occupancy_ns += *value / 100 * static_cast<double>(dur_ns);
+        row.occupancy_percent_us += *value * dur_us;
         has_occupancy_ = true;
       }
     }
@@ -69,9 +70,9 @@ class KernelTable {
     Column& tensor_cores = table.add("tensor_cores", ColumnType::kBool);
     Column& blocks_per_sm = table.add("blocks_per_sm", ColumnType::kDouble);
     Column& occupancy = table.add("occupancy", ColumnType::kDouble, Unit::kFraction);
-    const auto push_mean = [](Column& column, bool known, double weighted_ns, int64_t total_ns) {
+    const auto push_mean = [](Column& column, bool known, double weighted_us, int64_t total_ns) {
       if (!known) return column.push_null();
-      column.push(total_ns > 0 ? weighted_ns / static_cast<double>(total_ns) : 0.0);
+      column.push(total_ns > 0 ? weighted_us / (static_cast<double>(total_ns) / 1000) : 0.0);
     };
     for (const Row& row : rows_) {
       if (row.calls == 0) continue;
@@ -89,8 +90,8 @@ class KernelTable {
         device.push_null();
       }
       tensor_cores.push(int64_t{uses_tensor_cores(row_name)});
-      push_mean(blocks_per_sm, has_blocks_per_sm_, row.blocks_per_sm_ns, row.total_ns);
-      push_mean(occupancy, has_occupancy_, row.occupancy_ns, row.total_ns);
+      push_mean(blocks_per_sm, has_blocks_per_sm_, row.blocks_per_sm_us, row.total_ns);
+      push_mean(occupancy, has_occupancy_, row.occupancy_percent_us / 100, row.total_ns);
     }
     if (table.rows() == 0) table.notes.push_back("no kernels of a device in this trace");
     return table;
