@@ -141,20 +141,19 @@ TEST(ColumnCodec, IdTypesAreStoredAsTheirNumbers) {
   EXPECT_EQ(ids, (std::vector<ThingId>{ThingId{5}, ThingId{6}, ThingId{9}}));
 }
 
-TEST(ColumnDecoder, DecodesTheExampleOfTheFormatDescription) {
-  // Starts 1000, 1010, 1030, 1030 as in docs/format.md: differences less their smallest, one plane.
-  ColumnView column;
+TEST(ColumnDecoder, AddsUpDifferencesFromTheFirstValue) {
   std::vector<uint8_t> body;
   append_le(body, int64_t{1000});                     // first
-  append_le(body, uint64_t{0});                       // base
+  append_le(body, uint64_t{5});                       // base
   body.insert(body.end(), {1, 0, 0, 0, 4, 0, 0, 0});  // raw plane of 4 bytes
-  body.insert(body.end(), {0, 10, 20, 0});            // residuals
+  body.insert(body.end(), {99, 10, 20, 0});           // residuals; the first means nothing
+  ColumnView column;
   column.entry = {18, ColumnType::kI64, kDelta, 1, 4, static_cast<uint32_t>(body.size())};
   column.body = body;
   std::vector<int64_t> starts(4);
   ColumnDecoder decoder;
   ASSERT_TRUE(decoder.decode(column, std::span<int64_t>(starts)));
-  EXPECT_EQ(starts, (std::vector<int64_t>{1000, 1010, 1030, 1030}));
+  EXPECT_EQ(starts, (std::vector<int64_t>{1000, 1015, 1040, 1045}));
 }
 
 TEST(ColumnDecoder, RefusesAnotherTypeOrNumberOfValues) {
