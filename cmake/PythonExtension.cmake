@@ -18,7 +18,7 @@ elseif(NOT python_sources)
   return()
 endif()
 
-nanobind_add_module(_core NB_STATIC NB_SUPPRESS_WARNINGS ${python_sources})
+nanobind_add_module(_core NB_STATIC NOMINSIZE NB_SUPPRESS_WARNINGS ${python_sources})
 target_compile_options(_core PRIVATE ${STEPSCOPE_WARNINGS})
 target_link_libraries(_core PRIVATE stepscope_advise PkgConfig::sqlite3)
 if(SKBUILD)
