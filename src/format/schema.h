@@ -140,6 +140,8 @@ enum class Column : uint16_t {
   kDevice = 70,            // i32 device number, -1: none
   kDeviceType = 71,        // i32 torch's c10::DeviceType
   kCount = 72,             // i64 (stats)
+  kFromOffsetNs = 73,      // i64 ns after the start of kFromSlice (flows); missing: kFromTime
+  kToOffsetNs = 74,        // i64 ns after the start of kToSlice (flows); missing: kToTime
   kTotalMemoryBytes = 80,  // i64, as all up to 90 (devices)
   kComputeMajor = 81,
   kComputeMinor = 82,

@@ -50,17 +50,32 @@ int64_t DurationColumn::find_long(uint32_t row) const {
   return at != long_ns_.end() && at->first == row ? at->second : int64_t{kLong};
 }
 
+void IntColumn::widen() {
+  if (wide_) return;
+  wide_values_.assign(narrow_values_.begin(), narrow_values_.end());
+  narrow_values_ = {};
+  wide_ = true;
+}
+
 void IntColumn::push_back(int64_t value) {
-  if (!wide_ && value != static_cast<int32_t>(value)) {
-    wide_values_.assign(narrow_values_.begin(), narrow_values_.end());
-    narrow_values_ = {};
-    wide_ = true;
-  }
+  if (value != static_cast<int32_t>(value)) widen();
   if (wide_) {
     wide_values_.push_back(value);
   } else {
     narrow_values_.push_back(static_cast<int32_t>(value));
   }
+}
+
+void IntColumn::append(std::span<const int32_t> values) {
+  if (wide_) {
+    wide_values_.insert(wide_values_.end(), values.begin(), values.end());
+  } else {
+    narrow_values_.insert(narrow_values_.end(), values.begin(), values.end());
+  }
+}
+
+void IntColumn::append(std::span<const int64_t> values) {
+  for (const int64_t value : values) push_back(value);
 }
 
 }  // namespace stepscope

@@ -66,11 +66,15 @@ struct SliceColumns {
 class IntColumn {
  public:
   void push_back(int64_t value);
+  void append(std::span<const int32_t> values);
+  void append(std::span<const int64_t> values);
   void reserve(size_t rows) { wide_ ? wide_values_.reserve(rows) : narrow_values_.reserve(rows); }
   int64_t operator[](size_t i) const { return wide_ ? wide_values_[i] : narrow_values_[i]; }
   size_t size() const { return wide_ ? wide_values_.size() : narrow_values_.size(); }
 
  private:
+  void widen();
+
   std::vector<int32_t> narrow_values_;
   std::vector<int64_t> wide_values_;
   bool wide_ = false;

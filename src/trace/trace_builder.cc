@@ -31,19 +31,10 @@ LabelId TraceBuilder::label(std::string_view name, std::string_view category, Sl
 
 void TraceBuilder::add_metadata(std::string_view key, std::string_view value, bool is_json) {
   const StringId key_id = string(key);
-  for (MetadataEntry& entry : data_.metadata) {
-    if (entry.key != key_id) continue;
-    entry.value = string(value);
-    entry.is_json = is_json;
-    return;
-  }
-  data_.metadata.push_back({key_id, string(value), is_json});
-}
-
-bool TraceBuilder::has_metadata(std::string_view key) const {
-  return std::any_of(
-      data_.metadata.begin(), data_.metadata.end(),
-      [&](const MetadataEntry& entry) { return data_.strings.view(entry.key) == key; });
+  const auto [it, is_new] =
+      metadata_by_key_.try_emplace(index(key_id), static_cast<uint32_t>(data_.metadata.size()));
+  if (is_new) data_.metadata.emplace_back();
+  data_.metadata[it->second] = {key_id, string(value), is_json};
 }
 
 uint32_t TraceBuilder::add_process(ForeignId pid) {
@@ -114,6 +105,13 @@ SliceRef TraceBuilder::add_slice(TrackId track, int64_t start_ns, int64_t dur_ns
   data_.slices.label.push_back(label);
   slice_track_.push_back(track);
   return SliceRef{static_cast<uint32_t>(slice_track_.size() - 1)};
+}
+
+void TraceBuilder::reserve_slices(size_t count) {
+  data_.slices.start_ns.reserve(count);
+  data_.slices.dur_ns.reserve(count);
+  data_.slices.label.reserve(count);
+  slice_track_.reserve(count);
 }
 
 SliceRef TraceBuilder::add_slices(TrackId track, std::span<const int64_t> start_ns,

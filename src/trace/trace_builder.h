@@ -48,6 +48,7 @@ class TraceBuilder {
   void add_metadata(std::string_view key, std::string_view value, bool is_json);
   bool has_metadata(std::string_view key) const;
   void add_device(const Device& device) { data_.devices.push_back(device); }
+  std::span<const Device> devices() const { return data_.devices; }
   void set_source(std::string source) { data_.source = std::move(source); }
   void set_format(std::string format) { data_.format = std::move(format); }
   void set_clock_base_ns(int64_t ns) { data_.clock_base_ns = ns; }
@@ -59,10 +60,13 @@ class TraceBuilder {
   TrackId add_counter(ForeignId pid, StringId name, StringId series);
   TrackId add_track(const Track& track);  // always a new one
   Track& track(TrackId track) { return data_.tracks[index(track)]; }
+  std::span<const Track> tracks() const { return data_.tracks; }
 
   // Slices. A negative duration becomes 0 and is counted.
   SliceRef add_slice(TrackId track, int64_t start_ns, int64_t dur_ns, LabelId label);
-  // Appends slices of one track that are in order already (by start, longer first).
+  void reserve_slices(size_t count);
+  // Appends slices of one track, best in order already (by start, longer first): then they stay where
+  // they are. Rows of long_dur_ns count from the first of these slices.
   SliceRef add_slices(TrackId track, std::span<const int64_t> start_ns,
                       std::span<const uint32_t> short_dur_ns,
                       std::span<const std::pair<uint32_t, int64_t>> long_dur_ns,
@@ -84,6 +88,8 @@ class TraceBuilder {
   void add_int(ArgColumnRef column, SliceRef slice, int64_t value);  // kInt, kBool
   void add_double(ArgColumnRef column, SliceRef slice, double value);
   void add_string(ArgColumnRef column, SliceRef slice, StringId value);  // kString, kJson
+  // For appending many values at once. `rows` are SliceRefs until finish(); as many values as rows.
+  ArgColumn& arg_values(ArgColumnRef column) { return data_.args[index(column)]; }
 
   void add_counter_value(TrackId counter, int64_t time_ns, double value);
   // A point of an arrow: it belongs to the slice that is open on the track at that time, or, where
@@ -92,6 +98,8 @@ class TraceBuilder {
                       uint64_t id, LabelId label);
   // An arrow between slices that are known already.
   void add_flow(SliceRef from, SliceRef to, int64_t from_ns, int64_t to_ns, uint64_t id, LabelId label);
+
+  void reserve_flows(size_t count) { direct_flows_.reserve(count); }
 
   FrameId add_frame(const Frame& frame);      // the same frame gives the same id
   StackId add_stack(const StackNode& node);   // the same node gives the same id
@@ -151,6 +159,7 @@ class TraceBuilder {
   std::vector<std::vector<BeginEnd>> begin_ends_;              // by track
   std::vector<std::pair<SliceRef, SliceRef>> ghosts_;          // an end's ref and the slice it closed
   std::unordered_map<uint64_t, ArgColumnRef> arg_columns_;
+  std::unordered_map<uint32_t, uint32_t> metadata_by_key_;
   std::unordered_map<uint64_t, std::vector<uint32_t>> processes_by_key_;
   std::unordered_map<uint64_t, std::vector<TrackId>> tracks_by_key_;
   std::vector<TrackId> counter_track_;  // by counter value

@@ -1,0 +1,321 @@
+// load_trace(): the blocks of a .sscope file through a TraceBuilder.
+#include <algorithm>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/mapped_file.h"
+#include "format/block_reader.h"
+#include "format/column_decoder.h"
+#include "trace/definition_reader.h"
+#include "trace/row_budget.h"
+#include "trace/slice_block_reader.h"
+#include "trace/slice_ranges.h"
+#include "trace/trace_builder.h"
+#include "trace/trace_file.h"
+
+namespace stepscope {
+namespace {
+
+using format::BlockInfo;
+using format::BlockType;
+using format::BlockView;
+using format::Column;
+
+class TraceLoader {
+ public:
+  TraceLoader(const format::BlockReader& reader, uint64_t file_bytes, const LoadOptions& options)
+      : reader_(reader),
+        budget_(options.max_rows ? RowBudget(*options.max_rows)
+                                 : RowBudget::for_file_of(file_bytes)),
+        definitions_(builder_, budget_) {}
+
+  Trace load(std::string source) {
+    builder_.set_format("sscope");
+    builder_.set_source(std::move(source));
+    reserve();
+    for (const BlockInfo& info : reader_.blocks()) {
+      if (!reads(info.header.type)) continue;
+      auto block = reader_.read(info);
+      const Status status = block ? read(*block) : block.status();
+      if (!status) note_damage(info, status);
+    }
+    count_damage();
+    return std::move(builder_).finish();
+  }
+
+ private:
+  static bool reads(BlockType type) {
+    return format::is_known(type) && type != BlockType::kIndex && type != BlockType::kTrailer;
+  }
+
+  void reserve();
+  Status read(const BlockView& block);
+  Status read_slice_block(const BlockView& block);
+  Status read_arg_block(const BlockView& block);
+  Status read_counters(const BlockView& block);
+  Status read_flows(const BlockView& block);
+  Status read_samples(const BlockView& block);
+  Status read_call_edges(const BlockView& block);
+  Status read_allocations(const BlockView& block);
+  void note_damage(const BlockInfo& info, const Status& status);
+  void count_damage();
+
+  template <typename T>
+  Status decode(const BlockView& block, Column column, std::vector<T>& out) {
+    return decoder_.decode_rows(block, column, out);
+  }
+
+  const format::BlockReader& reader_;
+  TraceBuilder builder_;
+  RowBudget budget_;
+  DefinitionReader definitions_;
+  format::ColumnDecoder decoder_;
+  SliceRanges ranges_;
+  DecodedSlices slices_;
+  DecodedArgs args_;
+  std::unordered_map<uint32_t, uint64_t> values_by_key_;  // by the file's string id
+  std::vector<std::string> notes_;
+};
+
+// Headers are only claims: what they announce is reserved up to what the budget has.
+void TraceLoader::reserve() {
+  uint64_t slices = 0;
+  uint64_t flows = 0;
+  for (const BlockInfo& info : reader_.blocks()) {
+    if (info.header.type == BlockType::kSlices) slices += info.header.rows;
+    if (info.header.type == BlockType::kFlows) flows += info.header.rows;
+    if (info.header.type == BlockType::kArgs) values_by_key_[info.header.stream] += info.header.rows;
+  }
+  builder_.reserve_slices(static_cast<size_t>(std::min(slices, budget_.left())));
+  builder_.reserve_flows(static_cast<size_t>(std::min(flows, budget_.left())));
+}
+
+Status TraceLoader::read(const BlockView& block) {
+  const BlockType type = block.header().type;
+  if (DefinitionReader::reads(type)) return definitions_.read(block, decoder_);
+  if (Status status = budget_.take(block.rows()); !status) return status;
+  switch (type) {
+    case BlockType::kSlices:
+      return read_slice_block(block);
+    case BlockType::kArgs:
+      return read_arg_block(block);
+    case BlockType::kCounters:
+      return read_counters(block);
+    case BlockType::kFlows:
+      return read_flows(block);
+    case BlockType::kSamples:
+      return read_samples(block);
+    case BlockType::kCallEdges:
+      return read_call_edges(block);
+    case BlockType::kAllocations:
+      return read_allocations(block);
+    default:
+      return {};
+  }
+}
+
+Status TraceLoader::read_slice_block(const BlockView& block) {
+  if (Status status = read_slices(block, decoder_, definitions_, slices_); !status) return status;
+  if (builder_.slice_count() + uint64_t{block.rows()} >= TraceBuilder::kMaxSlices) {
+    return Status::error("more slices than 32 bits can count");
+  }
+  if (!ranges_.add(slices_.first_id, block.rows(), builder_.slice_count())) {
+    return Status::error("its slices have ids that are taken");
+  }
+  builder_.add_slices(slices_.track, slices_.start_ns, slices_.short_dur_ns, slices_.long_dur_ns,
+                      slices_.label);
+  return {};
+}
+
+Status TraceLoader::read_arg_block(const BlockView& block) {
+  if (Status status = read_args(block, decoder_, definitions_, args_); !status) return status;
+  if (const uint64_t lost = ranges_.translate(args_.slices); lost > 0) {
+    builder_.stats().add(Stat::kValuesSkipped, lost);
+    args_.drop_lost();
+  }
+  ArgColumn& column = builder_.arg_values(builder_.arg_column(args_.key, args_.type));
+  if (column.rows.empty()) {
+    const uint64_t claimed = values_by_key_[block.header().stream];
+    const auto values = static_cast<size_t>(
+        std::min<uint64_t>(claimed, args_.slices.size() + budget_.left()));
+    column.rows.reserve(values);
+    if (args_.type == ArgType::kDouble) {
+      column.doubles.reserve(values);
+    } else {
+      column.ints.reserve(values);
+    }
+  }
+  args_.append_to(column);
+  return {};
+}
+
+Status TraceLoader::read_counters(const BlockView& block) {
+  std::vector<int64_t> times;
+  std::vector<double> values;
+  if (Status status = decode(block, Column::kTime, times); !status) return status;
+  if (Status status = decode(block, Column::kValueDouble, values); !status) return status;
+  const TrackId track = definitions_.track(block.header().stream);
+  for (size_t i = 0; i < times.size(); ++i) builder_.add_counter_value(track, times[i], values[i]);
+  return {};
+}
+
+Status TraceLoader::read_flows(const BlockView& block) {
+  std::vector<SliceId> from, to;
+  std::vector<int64_t> from_ns, to_ns;
+  std::vector<LabelId> labels;
+  std::vector<uint64_t> ids;
+  if (Status status = decode(block, Column::kFromSlice, from); !status) return status;
+  if (Status status = decode(block, Column::kToSlice, to); !status) return status;
+  const bool from_is_offset = block.has(Column::kFromOffsetNs);
+  const bool to_is_offset = block.has(Column::kToOffsetNs);
+  if (Status status =
+          decode(block, from_is_offset ? Column::kFromOffsetNs : Column::kFromTime, from_ns);
+      !status) {
+    return status;
+  }
+  if (Status status = decode(block, to_is_offset ? Column::kToOffsetNs : Column::kToTime, to_ns);
+      !status) {
+    return status;
+  }
+  if (Status status = decode(block, Column::kLabel, labels); !status) return status;
+  if (Status status = decoder_.decode_rows_or(block, Column::kId, uint64_t{0}, ids); !status) {
+    return status;
+  }
+  definitions_.translate(labels);
+  // Sums of an untrusted offset and a time within the builder's limits; it brings them back to these.
+  const auto time_ns = [&](bool is_offset, SliceRef slice, int64_t ns) {
+    ns = std::clamp(ns, -2 * TraceBuilder::kMaxTimeNs, 2 * TraceBuilder::kMaxTimeNs - 1);
+    return is_offset ? builder_.start_ns(slice) + ns : ns;
+  };
+  for (size_t i = 0; i < from.size(); ++i) {
+    const SliceRef from_ref{index(ranges_.find(from[i]))};
+    const SliceRef to_ref{index(ranges_.find(to[i]))};
+    if (from_ref == kNoSliceRef || to_ref == kNoSliceRef) {
+      builder_.stats().add(Stat::kFlowsUnbound);
+      continue;
+    }
+    builder_.add_flow(from_ref, to_ref, time_ns(from_is_offset, from_ref, from_ns[i]),
+                      time_ns(to_is_offset, to_ref, to_ns[i]), ids[i], labels[i]);
+  }
+  return {};
+}
+
+Status TraceLoader::read_samples(const BlockView& block) {
+  std::vector<int64_t> times, weights;
+  std::vector<TrackId> tracks;
+  std::vector<StackId> stacks;
+  if (Status status = decode(block, Column::kTime, times); !status) return status;
+  if (Status status = decode(block, Column::kStack, stacks); !status) return status;
+  if (Status status = decoder_.decode_rows_or(block, Column::kTrack, TrackId{block.header().stream},
+                                              tracks);
+      !status) {
+    return status;
+  }
+  if (Status status = decoder_.decode_rows_or(block, Column::kWeight, int64_t{0}, weights);
+      !status) {
+    return status;
+  }
+  definitions_.translate(tracks);
+  definitions_.translate(stacks);
+  for (size_t i = 0; i < times.size(); ++i) {
+    builder_.add_sample(tracks[i], times[i], stacks[i], weights[i]);
+  }
+  return {};
+}
+
+Status TraceLoader::read_call_edges(const BlockView& block) {
+  std::vector<FrameId> callers, callees;
+  std::vector<uint64_t> calls, primitive_calls;
+  std::vector<int64_t> self_ns, total_ns;
+  if (Status status = decode(block, Column::kCaller, callers); !status) return status;
+  if (Status status = decode(block, Column::kCallee, callees); !status) return status;
+  if (Status status = decode(block, Column::kCalls, calls); !status) return status;
+  if (Status status = decode(block, Column::kPrimitiveCalls, primitive_calls); !status) {
+    return status;
+  }
+  if (Status status = decode(block, Column::kSelfNs, self_ns); !status) return status;
+  if (Status status = decode(block, Column::kTotalNs, total_ns); !status) return status;
+  definitions_.translate(callers);
+  definitions_.translate(callees);
+  for (size_t i = 0; i < calls.size(); ++i) {
+    builder_.add_call_edge(callers[i], callees[i], calls[i], primitive_calls[i], self_ns[i],
+                           total_ns[i]);
+  }
+  return {};
+}
+
+Status TraceLoader::read_allocations(const BlockView& block) {
+  std::vector<int64_t> times, bytes, allocated, reserved;
+  std::vector<TrackId> tracks;
+  std::vector<uint64_t> addresses;
+  std::vector<int32_t> types, devices;
+  if (Status status = decode(block, Column::kTime, times); !status) return status;
+  if (Status status = decode(block, Column::kSizeBytes, bytes); !status) return status;
+  if (Status status = decoder_.decode_rows_or(block, Column::kTrack, TrackId{block.header().stream},
+                                              tracks);
+      !status) {
+    return status;
+  }
+  const auto optional = [&](Column column, auto fallback, auto& out) {
+    return decoder_.decode_rows_or(block, column, fallback, out);
+  };
+  if (Status s = optional(Column::kAddress, uint64_t{0}, addresses); !s) return s;
+  if (Status s = optional(Column::kDeviceType, int32_t{0}, types); !s) return s;
+  if (Status s = optional(Column::kDevice, int32_t{-1}, devices); !s) return s;
+  if (Status s = optional(Column::kAllocatedBytes, int64_t{-1}, allocated); !s) return s;
+  if (Status s = optional(Column::kReservedBytes, int64_t{-1}, reserved); !s) return s;
+  definitions_.translate(tracks);
+  for (size_t i = 0; i < times.size(); ++i) {
+    builder_.add_allocation(tracks[i], {times[i], addresses[i], bytes[i],
+                                        static_cast<int16_t>(types[i]),
+                                        static_cast<int16_t>(devices[i]), allocated[i], reserved[i]});
+  }
+  return {};
+}
+
+void TraceLoader::note_damage(const BlockInfo& info, const Status& status) {
+  reader_.count_damaged(info);
+  constexpr size_t kMaxNotes = 5;
+  if (notes_.size() == kMaxNotes) return;
+  const std::string place = "byte " + std::to_string(info.offset) + ": ";
+  // BlockReader::read() says the place itself.
+  notes_.push_back(status.message().starts_with(place)
+                       ? status.message()
+                       : place + "block of " + std::string(to_string(info.header.type)) + ": " +
+                             status.message());
+}
+
+void TraceLoader::count_damage() {
+  const format::ReadReport report = reader_.report();
+  Stats& stats = builder_.stats();
+  stats.add(Stat::kBlocksDamaged, report.blocks_damaged);
+  stats.add(Stat::kBytesLost, report.bytes_lost);
+  stats.add(Stat::kBytesTruncated, report.torn_tail_bytes);
+  stats.add(Stat::kBlocksUnknown, report.unknown_blocks);
+  if (const std::string text = format::to_string(report); !text.empty()) stats.note(text);
+  if (definitions_.ids_lost() > 0) {
+    stats.note(std::to_string(definitions_.ids_lost()) +
+               " strings, labels, frames or stacks were in lost blocks; they are shown as \"?\"");
+  }
+  for (std::string& note : notes_) stats.note(std::move(note));
+  for (const std::string& note : definitions_.notes()) stats.note(note);
+}
+
+}  // namespace
+
+Result<Trace> load_trace(std::span<const uint8_t> file, std::string source,
+                         const LoadOptions& options) {
+  auto reader = format::BlockReader::open(file, {.verify_checksums = options.verify_checksums});
+  if (!reader) return Status::error(source + ": " + reader.status().message());
+  return TraceLoader(*reader, file.size(), options).load(std::move(source));
+}
+
+Result<Trace> load_trace(const std::string& path, const LoadOptions& options) {
+  auto file = MappedFile::open(path);
+  if (!file) return file.status();
+  return load_trace(file->bytes(), path, options);
+}
+
+}  // namespace stepscope
