@@ -37,6 +37,11 @@ void TraceBuilder::add_metadata(std::string_view key, std::string_view value, bo
   data_.metadata[it->second] = {key_id, string(value), is_json};
 }
 
+bool TraceBuilder::has_metadata(std::string_view key) const {
+  const auto id = data_.strings.find(key);
+  return id && metadata_by_key_.contains(index(*id));
+}
+
 uint32_t TraceBuilder::add_process(ForeignId pid) {
   std::vector<uint32_t>& candidates = processes_by_key_[key_of(pid)];
   for (const uint32_t at : candidates) {
