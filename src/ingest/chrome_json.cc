@@ -18,6 +18,7 @@ namespace {
 constexpr size_t npos = std::string_view::npos;
 constexpr size_t kHeadBytes = size_t{256} << 10;
 constexpr size_t kMaxMetadataBytes = size_t{16} << 20;
+constexpr uint64_t kMaxMembers = 10'000;
 
 // Reads the text around the events: the members of the outer object.
 class OuterReader {
@@ -29,14 +30,14 @@ class OuterReader {
   // From the start of the file: stops after the "[" of the events.
   Found read_head() {
     if (text_.empty() && !more()) return Found::kFault;
-    if (std::string_view(text_).starts_with("\xEF\xBB\xBF")) consume(3);
+    if (left().starts_with("\xEF\xBB\xBF")) consume(3);
     if (!to_token()) return Found::kFault;
-    if (text_[0] == '[') {
+    if (left()[0] == '[') {
       is_bare_list_ = true;
       consume(1);
       return Found::kEvents;
     }
-    if (text_[0] != '{') return Found::kFault;
+    if (left()[0] != '{') return Found::kFault;
     consume(1);
     return read_members();
   }
@@ -44,17 +45,24 @@ class OuterReader {
   // Goes on after a list of events with the text that is left of it.
   Found read_tail(std::string text, uint64_t offset) {
     text_ = std::move(text);
+    used_ = 0;
     offset_ = offset;
     return is_bare_list_ ? Found::kEnd : read_members();
   }
 
-  std::string take_text() { return std::exchange(text_, {}); }
+  std::string take_text() {
+    text_.erase(0, std::exchange(used_, 0));
+    return std::exchange(text_, {});
+  }
   uint64_t offset() const { return offset_; }
   bool is_bare_list() const { return is_bare_list_; }
   const Status& status() const { return status_; }
 
  private:
+  std::string_view left() const { return std::string_view(text_).substr(used_); }
+
   bool more() {
+    text_.erase(0, std::exchange(used_, 0));
     const size_t before = text_.size();
     text_.resize(before + std::max(kHeadBytes, before));
     const Result<size_t> count = source_.read({text_.data() + before, text_.size() - before});
@@ -64,14 +72,14 @@ class OuterReader {
   }
 
   void consume(size_t bytes) {
-    text_.erase(0, bytes);
+    used_ += bytes;
     offset_ += bytes;
   }
 
   bool to_token() {
     while (true) {
-      const size_t at = skip_space(text_, 0);
-      if (at < text_.size()) {
+      const size_t at = skip_space(left(), 0);
+      if (at < left().size()) {
         consume(at);
         return true;
       }
@@ -82,47 +90,55 @@ class OuterReader {
   // The end of the value in front, reading on until it is there.
   size_t end_of_value() {
     while (true) {
-      const size_t end = find_value_end(text_, 0);
-      if (end != npos && end < text_.size()) return end;
-      if (!more()) return end == npos && !text_.empty() && text_[0] != '"' ? npos : end;
+      const size_t end = find_value_end(left(), 0);
+      if (end != npos && end < left().size()) return end;
+      if (!more()) return end;
     }
   }
 
   Found read_members() {
     while (true) {
       if (!to_token()) return Found::kEnd;
-      if (text_[0] == ',') {
+      if (left()[0] == ',') {
         consume(1);
         continue;
       }
-      if (text_[0] != '"') return Found::kEnd;
+      if (left()[0] != '"') return Found::kEnd;
       const size_t key_end = end_of_value();
       if (key_end == npos) return Found::kEnd;
-      const std::string key = unescape(std::string_view(text_).substr(1, key_end - 2));
+      const std::string key = unescape(left().substr(1, key_end - 2));
       consume(key_end);
-      if (!to_token() || text_[0] != ':') return Found::kEnd;
+      if (!to_token() || left()[0] != ':') return Found::kEnd;
       consume(1);
       if (!to_token()) return Found::kEnd;
-      if (key == "traceEvents" && text_[0] == '[') {
+      if (key == "traceEvents" && left()[0] == '[') {
         consume(1);
         return Found::kEvents;
       }
       const size_t end = end_of_value();
       if (end == npos || end == 0) return Found::kEnd;
-      add_member(key, std::string_view(text_).substr(0, end));
+      add_member(key, left().substr(0, end));
       consume(end);
     }
   }
 
   void add_member(std::string_view key, std::string_view value) {
+    if (++members_ > kMaxMembers) {
+      builder_.stats().add(Stat::kValuesSkipped);
+      if (members_ == kMaxMembers + 1) {
+        builder_.stats().note("metadata after the first " + std::to_string(kMaxMembers) +
+                              " entries is left out");
+      }
+      return;
+    }
     if (key == "deviceProperties" || key == "computeProperties") add_devices(value, builder_);
     if (key == "baseTimeNanoseconds") {
       if (const auto ns = parse_int(value)) builder_.set_clock_base_ns(*ns);
     }
     if (value.size() > kMaxMetadataBytes) {
       builder_.stats().add(Stat::kValuesSkipped);
-      builder_.stats().note("\"" + std::string(key) + "\" is left out: " +
-                            std::to_string(value.size()) + " bytes");
+      builder_.stats().note("\"" + std::string(key) +
+                            "\" is left out: " + std::to_string(value.size()) + " bytes");
       return;
     }
     const bool is_text = value.size() >= 2 && value.front() == '"';
@@ -135,8 +151,10 @@ class OuterReader {
 
   ByteSource& source_;
   TraceBuilder& builder_;
-  std::string text_;
+  std::string text_;  // read; looked at up to used_
+  size_t used_ = 0;
   uint64_t offset_ = 0;
+  uint64_t members_ = 0;
   bool is_bare_list_ = false;
   Status status_;
 };
@@ -148,6 +166,20 @@ std::string format_name(TraceBuilder& builder) {
   }
   if (has("viztracer_metadata")) return "viztracer JSON";
   return "Chrome JSON";
+}
+
+// An empty list is an empty trace; a list of something else is none.
+Status check_has_events(const Stats& stats, const std::string& name) {
+  const uint64_t read = stats.get(Stat::kEventsRead);
+  if (read > stats.get(Stat::kEventsSkipped)) return {};
+  if (read > 0) {
+    return Status::error(name + ": not a trace: none of its " + std::to_string(read) +
+                         " entries is an event");
+  }
+  if (stats.get(Stat::kBytesTruncated) > 1) {
+    return Status::error(name + ": not a trace: it ends inside its first entry");
+  }
+  return {};
 }
 
 }  // namespace
@@ -174,7 +206,7 @@ Result<Trace> load_chrome_json(ByteSource& source, const LoadOptions& options) {
   SlowReader slow(static_cast<uint32_t>(threads), assembler, builder.stats());
   {
     const uint64_t offset = outer.offset();
-    ChunkSource chunks(source, outer.take_text(), offset);
+    ChunkSource chunks(source, outer.take_text(), offset, options.chunk_bytes);
     EventPipeline pipeline(chunks, threads);
     while (EventPipeline::Piece* piece = pipeline.next()) {
       const bool is_fast = piece->is_whole && slow.is_between_events();
@@ -211,6 +243,7 @@ Result<Trace> load_chrome_json(ByteSource& source, const LoadOptions& options) {
     builder.stats().add(Stat::kBytesTruncated, builder.stats().get(Stat::kBytesTruncated) == 0);
     builder.stats().note(source.fault());
   }
+  if (Status status = check_has_events(builder.stats(), source.name()); !status) return status;
   assembler.finish();
   builder.set_format(format_name(builder));
   builder.set_source(source.name());

@@ -1,7 +1,8 @@
-// Chrome trace-event JSON, in the forms that its many writers give it: an object with "traceEvents", a
-// bare array, an array without its end. Read in event-aligned chunks by all cores:
+// Chrome trace-event JSON, in the forms that its many writers give it: an object with
+// "traceEvents", a bare array, an array without its end. Read in event-aligned chunks by all cores:
 //
-//   ByteSource -> ChunkSource -> EventParser (one per core) -> EventAssembler (in order) -> TraceBuilder
+//   ByteSource -> ChunkSource -> EventParser (one per core) -> EventAssembler (in order) ->
+//   TraceBuilder
 //
 // At any time only a few chunks of text are in memory.
 #pragma once

@@ -1,10 +1,12 @@
-// ChunkSource: cuts the list of events of a file into pieces of about a megabyte, each of which very
-// likely starts and ends between two events, so that they can be parsed apart and at the same time.
+// ChunkSource: cuts the list of events of a file into pieces of about a megabyte, each of which
+// very likely starts and ends between two events, so that they can be parsed apart and at the same
+// time.
 //
-// "Very likely": a cut is made where text looks like the start of an event (find_event_start), which can
-// be wrong inside a string or a nested list. Whoever reads the pieces checks: a piece that starts
-// between two events and parses as whole events ends between two events, so the next one starts right.
-// A piece that does not is read slowly, together with what follows (slow_reader.h).
+// "Very likely": a cut is made where text looks like the start of an event (find_event_start),
+// which can be wrong inside a string or a nested list. Whoever reads the pieces checks: a piece
+// that starts between two events and parses as whole events ends between two events, so the next
+// one starts right. A piece that does not is read slowly, together with what follows
+// (slow_reader.h).
 #pragma once
 
 #include <cstddef>
@@ -23,23 +25,20 @@ namespace stepscope {
 struct Chunk {
   std::vector<char> buffer;
   size_t length = 0;
-  uint64_t offset = 0;       // of the text in the (decompressed) file
-  std::string gap;           // what stands between this chunk and the next: a comma and space
-  bool is_tail = false;      // the rest of the file: the last events, the list's end, what follows
+  uint64_t offset = 0;   // of the text in the (decompressed) file
+  std::string gap;       // what stands between this chunk and the next: a comma and space
+  bool is_tail = false;  // the rest of the file: the last events, the list's end, what follows
 
   char* text() { return buffer.data() + EventParser::kTextFront; }
-  std::string_view view() const {
-    return {buffer.data() + EventParser::kTextFront, length};
-  }
+  std::string_view view() const { return {buffer.data() + EventParser::kTextFront, length}; }
   void assign(std::string_view text);
 };
 
 class ChunkSource {
  public:
-  static constexpr size_t kChunkBytes = size_t{1} << 20;
-
-  // `head` is what was read already, from the first event on; `offset` its place in the file.
-  ChunkSource(ByteSource& source, std::string head, uint64_t offset);
+  // `head` is what was read already, from the first event on; `offset` its place in the file;
+  // `chunk_bytes` about the length of a piece, larger where an event is.
+  ChunkSource(ByteSource& source, std::string head, uint64_t offset, size_t chunk_bytes);
 
   // False after the tail, or where reading failed (see status()).
   bool next(Chunk& chunk);
@@ -47,9 +46,12 @@ class ChunkSource {
 
  private:
   bool fill(size_t bytes);  // appends up to `bytes`; false at the end of the file
+  void consume(size_t bytes);
 
   ByteSource& source_;
-  std::string pending_;  // read, not yet given out
+  size_t chunk_bytes_;
+  std::string pending_;  // read; given out up to used_
+  size_t used_ = 0;
   uint64_t offset_;
   bool at_end_ = false;
   bool gave_tail_ = false;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
+#include <iterator>
 #include <string>
 #include <tuple>
 
@@ -14,9 +16,12 @@ namespace {
 std::optional<double> as_number(const RawArg& arg, ArgType type) {
   switch (type) {
     case ArgType::kInt:
-    case ArgType::kBool: return static_cast<double>(static_cast<int64_t>(arg.value));
-    case ArgType::kDouble: return std::bit_cast<double>(arg.value);
-    default: return std::nullopt;
+    case ArgType::kBool:
+      return static_cast<double>(static_cast<int64_t>(arg.value));
+    case ArgType::kDouble:
+      return std::bit_cast<double>(arg.value);
+    default:
+      return std::nullopt;
   }
 }
 
@@ -35,6 +40,9 @@ void EventAssembler::add_names(const EventBatch& batch) {
   StringPool& strings = builder_.strings();
   for (const std::string_view raw : batch.new_strings) {
     const bool has_escapes = raw.find('\\') != std::string_view::npos;
+    if (has_escapes && (raw[0] == '{' || raw[0] == '[')) {
+      names.raw_json.emplace(static_cast<uint32_t>(names.strings.size()), strings.intern(raw));
+    }
     names.strings.push_back(has_escapes ? strings.intern(unescape(raw)) : strings.intern(raw));
   }
   for (const RawLabel& raw : batch.new_labels) {
@@ -46,18 +54,28 @@ void EventAssembler::add_names(const EventBatch& batch) {
     names.instant_labels.push_back(kNoLabel);
   }
   for (const RawThread& raw : batch.new_threads) {
-    const auto foreign_id = [&](uint32_t string) {
-      const StringId text = names.strings[string];
-      const auto number = parse_int(strings.view(text));
-      return number ? ForeignId{*number, kEmptyString} : ForeignId{0, text};
-    };
-    names.pids.push_back(foreign_id(raw.pid));
-    names.threads.push_back(builder_.add_thread(names.pids.back(), foreign_id(raw.tid)));
+    names.threads.push_back(kNoTrack);
+    names.pids.emplace_back();
+    names.raw_threads.push_back(raw);
   }
   for (const RawColumn& raw : batch.new_columns) {
     names.columns.push_back(builder_.arg_column(names.strings[raw.key], raw.type));
     names.raw_columns.push_back(raw);
   }
+}
+
+TrackId EventAssembler::thread_track(Names& names, uint32_t thread) {
+  TrackId& track = names.threads[thread];
+  if (track == kNoTrack) {
+    const auto foreign_id = [&](uint32_t string) {
+      const StringId text = names.strings[string];
+      const auto number = parse_int(builder_.strings().view(text));
+      return number ? ForeignId{*number, kEmptyString} : ForeignId{0, text};
+    };
+    names.pids[thread] = foreign_id(names.raw_threads[thread].pid);
+    track = builder_.add_thread(names.pids[thread], foreign_id(names.raw_threads[thread].tid));
+  }
+  return track;
 }
 
 void EventAssembler::add(const EventBatch& batch) {
@@ -73,7 +91,7 @@ void EventAssembler::add(const EventBatch& batch) {
 }
 
 SliceRef EventAssembler::add_event(const RawEvent& event, const EventBatch& batch, Names& names) {
-  const TrackId track = names.threads[event.thread];
+  const TrackId track = thread_track(names, event.thread);
   const LabelId label = names.labels[event.label];
   switch (event.phase) {
     case 'X': {
@@ -87,19 +105,29 @@ SliceRef EventAssembler::add_event(const RawEvent& event, const EventBatch& batc
       return builder_.end_slice(track, event.time_ns, event.has(RawEvent::kHasArgs));
     case 'i':
     case 'I':
-    case 'R': return add_instant(event, batch, names);
-    case 'C': add_counter(event, batch, names); return kNoSliceRef;
-    case 'M': add_metadata(event, batch, names); return kNoSliceRef;
+    case 'R':
+      return add_instant(event, batch, names);
+    case 'C':
+      add_counter(event, batch, names);
+      return kNoSliceRef;
+    case 'M':
+      add_metadata(event, batch, names);
+      return kNoSliceRef;
     case 's':
     case 't':
-    case 'f': add_flow(event, names); return kNoSliceRef;
+    case 'f':
+      add_flow(event, names);
+      return kNoSliceRef;
     case 'b':
-    case 'S': return add_async(event, names, 'b');
+    case 'S':
+      return add_async(event, names, 'b');
     case 'n':
     case 'T':
-    case 'p': return add_async(event, names, 'n');
+    case 'p':
+      return add_async(event, names, 'n');
     case 'e':
-    case 'F': return add_async(event, names, 'e');
+    case 'F':
+      return add_async(event, names, 'e');
     default:
       ++skipped_phases_[static_cast<unsigned char>(event.phase)];
       builder_.stats().add(Stat::kEventsSkipped);
@@ -126,9 +154,15 @@ void EventAssembler::add_args(const EventBatch& batch, const Names& names,
           builder_.add_double(ref, slice, std::bit_cast<double>(values.value[i]));
           break;
         case ArgType::kString:
-        case ArgType::kJson:
           builder_.add_string(ref, slice, names.strings[values.value[i]]);
           break;
+        case ArgType::kJson: {
+          const auto raw = names.raw_json.find(static_cast<uint32_t>(values.value[i]));
+          builder_.add_string(
+              ref, slice,
+              raw != names.raw_json.end() ? raw->second : names.strings[values.value[i]]);
+          break;
+        }
       }
     }
   }
@@ -183,7 +217,12 @@ void EventAssembler::add_allocation(const RawEvent& event, const EventBatch& bat
 
 void EventAssembler::add_counter(const RawEvent& event, const EventBatch& batch,
                                  const Names& names) {
-  const StringId name = builder_.labels()[names.labels[event.label]].name;
+  StringId name = builder_.labels()[names.labels[event.label]].name;
+  if (event.has(RawEvent::kHasId)) {  // counters of one name and several ids are several
+    name = builder_.string(std::string(builder_.strings().view(name)) + " id " +
+                           std::to_string(event.id));
+  }
+  if (event.side_arg_count == 0) builder_.stats().add(Stat::kEventsSkipped);
   for (uint32_t i = 0; i < event.side_arg_count; ++i) {
     const RawArg& arg = batch.side_args[event.first_side_arg + i];
     const RawColumn& column = names.raw_columns[arg.column];
@@ -191,7 +230,7 @@ void EventAssembler::add_counter(const RawEvent& event, const EventBatch& batch,
     if (!value && column.type == ArgType::kString) {
       value = parse_double(builder_.strings().view(names.strings[arg.value]));
     }
-    if (!value) {
+    if (!value || !std::isfinite(*value)) {
       builder_.stats().add(Stat::kValuesSkipped);
       continue;
     }
@@ -236,47 +275,70 @@ void EventAssembler::add_flow(const RawEvent& event, const Names& names) {
   uint64_t key = (event.id ^ uint64_t{index(label)} << 40) * 0x9E3779B97F4A7C15ull;
   key ^= uint64_t{index(names.strings[event.scope])} << 20;
   if (event.has(RawEvent::kIdIsLocal)) key ^= builder_.add_process(names.pids[event.thread]);
-  const bool binds_next =
-      phase == FlowPhase::kEnd && !event.has(RawEvent::kBindsEnclosing);
+  const bool binds_next = phase == FlowPhase::kEnd && !event.has(RawEvent::kBindsEnclosing);
   builder_.add_flow_point(names.threads[event.thread], event.time_ns, phase, binds_next, key,
                           event.id, label);
 }
 
 SliceRef EventAssembler::add_async(const RawEvent& event, const Names& names, char phase) {
-  const Label& label = builder_.labels()[names.labels[event.label]];
+  const Label label = builder_.labels()[names.labels[event.label]];
   const TrackId track = names.threads[event.thread];
-  const AsyncKey key{event.id, builder_.track(track).process, label.category,
-                     names.strings[event.scope]};
+  const uint32_t process = builder_.track(track).process;
+  const AsyncKey key{event.id, event.has(RawEvent::kIdIsGlobal) ? UINT32_MAX : process,
+                     label.category, names.strings[event.scope]};
+  const int64_t time_ns =
+      std::clamp(event.time_ns, -TraceBuilder::kMaxTimeNs, TraceBuilder::kMaxTimeNs);
   auto it = open_async_.find(key);
   if (phase == 'e') {
     if (it == open_async_.end()) {
-      builder_.stats().add(Stat::kEndsWithoutBegin);
+      std::vector<EarlyEnd>& ends = early_ends_[key];
+      if (ends.size() < kMaxAsyncSearch) {
+        ends.push_back({label.name, time_ns});
+      } else {
+        builder_.stats().add(Stat::kEndsWithoutBegin);
+      }
       return kNoSliceRef;
     }
     AsyncOperation& operation = async_[it->second];
-    const SliceRef slice = operation.open.back();
-    builder_.set_dur_ns(slice, event.time_ns - builder_.start_ns(slice));
-    operation.end_ns = std::max(operation.end_ns, event.time_ns);
-    operation.open.pop_back();
+    // The innermost of that name; where there is none, the innermost.
+    const size_t depth = std::min(operation.open.size(), kMaxAsyncSearch);
+    const auto limit = operation.open.rbegin() + static_cast<ptrdiff_t>(depth);
+    auto open = std::find_if(operation.open.rbegin(), limit,
+                             [&](const OpenAsync& of) { return of.name == label.name; });
+    if (open == limit) open = operation.open.rbegin();
+    const SliceRef slice = open->slice;
+    builder_.set_dur_ns(slice, time_ns - builder_.start_ns(slice));
+    operation.end_ns = std::max(operation.end_ns, time_ns);
+    operation.open.erase(std::next(open).base());
     if (operation.open.empty()) open_async_.erase(it);
     return slice;
   }
-  if (it == open_async_.end()) {
-    async_.push_back({event.time_ns, event.time_ns, key.process, key.category, {}, {}});
-    // A moment of an operation that has not begun stands alone.
-    if (phase == 'b') it = open_async_.emplace(key, async_.size() - 1).first;
-  }
-  AsyncOperation& operation = it == open_async_.end() ? async_.back() : async_[it->second];
   Label kind = label;
   if (phase == 'n') kind.kind = SliceKind::kInstant;
-  const SliceRef slice =
-      builder_.add_slice(track, event.time_ns, 0, builder_.labels().intern(kind));
+  const SliceRef slice = builder_.add_slice(track, time_ns, 0, builder_.labels().intern(kind));
   static constexpr std::string_view kIdKey = "async id";
   builder_.add_int(builder_.arg_column(kIdKey, ArgType::kInt), slice,
                    static_cast<int64_t>(event.id));
+  if (it == open_async_.end()) async_.push_back({time_ns, time_ns, process, key.category, {}, {}});
+  AsyncOperation& operation = it == open_async_.end() ? async_.back() : async_[it->second];
   operation.slices.push_back(slice);
-  operation.end_ns = std::max(operation.end_ns, event.time_ns);
-  if (phase == 'b') operation.open.push_back(slice);
+  operation.start_ns = std::min(operation.start_ns, time_ns);
+  operation.end_ns = std::max(operation.end_ns, time_ns);
+  // A moment of an operation that has not begun stands alone.
+  if (phase == 'n') return slice;
+  if (const auto early = early_ends_.find(key); early != early_ends_.end()) {
+    const auto end = std::find_if(
+        early->second.begin(), early->second.end(),
+        [&](const EarlyEnd& of) { return of.name == label.name && of.time_ns >= time_ns; });
+    if (end != early->second.end()) {
+      builder_.set_dur_ns(slice, end->time_ns - time_ns);
+      operation.end_ns = std::max(operation.end_ns, end->time_ns);
+      early->second.erase(end);
+      return slice;
+    }
+  }
+  if (it == open_async_.end()) open_async_.emplace(key, async_.size() - 1);
+  operation.open.push_back({slice, label.name});
   return slice;
 }
 
@@ -304,17 +366,21 @@ void EventAssembler::finish() {
     builder_.stats().note("events of phase '" + shown + "' are not read (" +
                           std::to_string(skipped_phases_[phase]) + ")");
   }
+  for (const auto& [key, ends] : early_ends_) {
+    builder_.stats().add(Stat::kEndsWithoutBegin, ends.size());
+  }
   // What never ended reaches to the last moment of its kind.
   int64_t last_ns = INT64_MIN;
   for (const AsyncOperation& operation : async_) last_ns = std::max(last_ns, operation.end_ns);
   for (AsyncOperation& operation : async_) {
-    for (const SliceRef slice : operation.open) {
+    for (const OpenAsync& open : operation.open) {
       builder_.stats().add(Stat::kBeginsWithoutEnd);
-      builder_.set_dur_ns(slice, last_ns - builder_.start_ns(slice));
+      builder_.set_dur_ns(open.slice, last_ns - builder_.start_ns(open.slice));
       operation.end_ns = last_ns;
     }
   }
-  // Operations of one category lie in as few lanes as they fit into, each in the first that is free.
+  // Operations of one category lie in as few lanes as they fit into, each in the first that is
+  // free.
   std::stable_sort(async_.begin(), async_.end(), [](const auto& a, const auto& b) {
     return std::tuple(a.process, a.category, a.start_ns) <
            std::tuple(b.process, b.category, b.start_ns);

@@ -27,10 +27,14 @@ class EventAssembler {
   // A parser's numbers in terms of the builder.
   struct Names {
     std::vector<StringId> strings;
+    // What could be a JSON value and has escapes, as it stands in the file.
+    std::unordered_map<uint32_t, StringId> raw_json;
     std::vector<LabelId> labels;
     std::vector<LabelId> instant_labels;  // the same, of kind instant; made when first needed
+    // Made when first needed: what a wrongly cut chunk seems to name is in no track list.
     std::vector<TrackId> threads;
     std::vector<ForeignId> pids;  // by thread
+    std::vector<RawThread> raw_threads;
     std::vector<ArgColumnRef> columns;
     std::vector<RawColumn> raw_columns;
   };
@@ -44,16 +48,28 @@ class EventAssembler {
   struct AsyncKeyHash {
     size_t operator()(const AsyncKey& key) const;
   };
+  struct OpenAsync {
+    SliceRef slice;
+    StringId name;
+  };
   struct AsyncOperation {  // from the first begin to the last end of one key
     int64_t start_ns;
     int64_t end_ns;
     uint32_t process;
     StringId category;
     std::vector<SliceRef> slices;
-    std::vector<SliceRef> open;
+    std::vector<OpenAsync> open;
+  };
+  struct EarlyEnd {  // that came before its begin in the file
+    StringId name;
+    int64_t time_ns;
   };
 
   static constexpr LabelId kNoLabel{UINT32_MAX};
+  static constexpr TrackId kNoTrack{UINT32_MAX};
+  // How far back an asynchronous end is matched by name, and how many early ends of one key wait
+  // for their begins: no file makes that quadratic.
+  static constexpr size_t kMaxAsyncSearch = 64;
 
   SliceRef add_event(const RawEvent& event, const EventBatch& batch, Names& names);
   SliceRef add_instant(const RawEvent& event, const EventBatch& batch, Names& names);
@@ -65,13 +81,15 @@ class EventAssembler {
   void mark_stream(TrackId track);
   void add_args(const EventBatch& batch, const Names& names, const std::vector<SliceRef>& slices);
   LabelId instant_label(Names& names, uint32_t label);
+  TrackId thread_track(Names& names, uint32_t thread);
 
   TraceBuilder& builder_;
-  std::vector<Names> names_;          // by parser
-  std::vector<SliceRef> slices_;      // by event of the batch at hand
-  std::vector<uint8_t> is_stream_;    // by track
+  std::vector<Names> names_;        // by parser
+  std::vector<SliceRef> slices_;    // by event of the batch at hand
+  std::vector<uint8_t> is_stream_;  // by track
   std::vector<AsyncOperation> async_;
   std::unordered_map<AsyncKey, size_t, AsyncKeyHash> open_async_;
+  std::unordered_map<AsyncKey, std::vector<EarlyEnd>, AsyncKeyHash> early_ends_;
   uint64_t skipped_phases_[256] = {};
 };
 

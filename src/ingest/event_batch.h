@@ -1,8 +1,8 @@
-// EventBatch: the events of one chunk of a Chrome trace-event file, as one parser read them, before they
-// mean anything. Strings, labels, threads and argument columns are numbered by that parser; what is new
-// since its last batch is listed, so that EventAssembler can translate the numbers. Arguments of slices
-// are kept by column, those of the few events that are looked at one by one (counters, metadata,
-// allocations) by event.
+// EventBatch: the events of one chunk of a Chrome trace-event file, as one parser read them, before
+// they mean anything. Strings, labels, threads and argument columns are numbered by that parser;
+// what is new since its last batch is listed, so that EventAssembler can translate the numbers.
+// Arguments of slices are kept by column, those of the few events that are looked at one by one
+// (counters, metadata, allocations) by event.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,8 @@ struct RawEvent {
   static constexpr uint8_t kHasId = 4;
   static constexpr uint8_t kBindsEnclosing = 8;  // "bp": "e"
   static constexpr uint8_t kHasArgs = 16;
-  static constexpr uint8_t kIdIsLocal = 32;  // "id2": {"local": …}
+  static constexpr uint8_t kIdIsLocal = 32;   // "id2": {"local": …}
+  static constexpr uint8_t kIdIsGlobal = 64;  // "id2": {"global": …}
 
   int64_t time_ns = 0;
   int64_t dur_ns = 0;
@@ -66,8 +67,8 @@ struct EventBatch {
   std::vector<RawEvent> events;
   std::vector<ColumnValues> columns;  // by column number
   std::vector<RawArg> side_args;
-  // New with this batch, in the order of their numbers. Strings are raw JSON text, escapes and all; they
-  // live as long as the parser.
+  // New with this batch, in the order of their numbers. Strings are raw JSON text, escapes and all;
+  // they live as long as the parser.
   std::vector<std::string_view> new_strings;
   std::vector<RawLabel> new_labels;
   std::vector<RawThread> new_threads;

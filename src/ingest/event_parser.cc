@@ -20,7 +20,19 @@ static_assert(EventParser::kTextPadding >= simdjson::SIMDJSON_PADDING + 1);
 
 // What a key at the top of an event means.
 enum class Role : uint8_t {
-  kNone, kPhase, kName, kCategory, kPid, kTid, kTime, kDuration, kArgs, kId, kId2, kBind, kScope,
+  kNone,
+  kPhase,
+  kName,
+  kCategory,
+  kPid,
+  kTid,
+  kTime,
+  kDuration,
+  kArgs,
+  kId,
+  kId2,
+  kBind,
+  kScope,
 };
 
 Role role_of(std::string_view key) {
@@ -145,9 +157,15 @@ class EventParser::Impl {
           name = without_quotes(token);
           has_name = true;
           break;
-        case Role::kCategory: category = without_quotes(token); break;
-        case Role::kPid: pid = without_quotes(token); break;
-        case Role::kTid: tid = without_quotes(token); break;
+        case Role::kCategory:
+          category = without_quotes(token);
+          break;
+        case Role::kPid:
+          pid = without_quotes(token);
+          break;
+        case Role::kTid:
+          tid = without_quotes(token);
+          break;
         case Role::kTime:
           if (const auto ns = parse_us_as_ns(token)) {
             event.time_ns = *ns;
@@ -167,7 +185,9 @@ class EventParser::Impl {
           if (!parse_args(args)) return false;
           break;
         }
-        case Role::kId: set_id(event, token); break;
+        case Role::kId:
+          set_id(event, token);
+          break;
         case Role::kId2: {
           if (token[0] != '{') break;
           ondemand::object id2;
@@ -175,7 +195,8 @@ class EventParser::Impl {
           for (auto id_item : id2) {
             ondemand::field id_field;
             if (std::move(id_item).get(id_field)) return false;
-            if (id_field.key().unsafe_is_equal("local")) event.flags |= RawEvent::kIdIsLocal;
+            const bool is_local = id_field.key().unsafe_is_equal("local");
+            event.flags |= is_local ? RawEvent::kIdIsLocal : RawEvent::kIdIsGlobal;
             set_id(event, trimmed(id_field.value().raw_json_token()));
           }
           break;
@@ -183,7 +204,9 @@ class EventParser::Impl {
         case Role::kBind:
           if (token == "\"e\"") event.flags |= RawEvent::kBindsEnclosing;
           break;
-        case Role::kScope: event.scope = string(without_quotes(token)); break;
+        case Role::kScope:
+          event.scope = string(without_quotes(token));
+          break;
         case Role::kNone:
           if (!add_arg(key, value, token)) return false;
           break;
@@ -207,10 +230,13 @@ class EventParser::Impl {
   static bool is_side_event(const RawEvent& event, std::string_view name) {
     switch (event.phase) {
       case 'C':
-      case 'M': return true;
+      case 'M':
+        return true;
       case 'i':
-      case 'I': return name == "[memory]";
-      default: return false;
+      case 'I':
+        return name == "[memory]";
+      default:
+        return false;
     }
   }
 
@@ -281,7 +307,8 @@ class EventParser::Impl {
           ++batch_->values_skipped;
         }
         return true;
-      default: return add_number(key, token);
+      default:
+        return add_number(key, token);
     }
   }
 
@@ -357,8 +384,8 @@ class EventParser::Impl {
     if (name >= label_by_name_.size()) label_by_name_.resize(strings_.size());
     LabelGuess& guess = label_by_name_[name];
     if (guess.label_plus_1 != 0 && guess.category == category) return guess.label_plus_1 - 1;
-    const auto [it, is_new] = labels_.try_emplace(uint64_t{name} << 32 | category,
-                                                  static_cast<uint32_t>(labels_.size()));
+    const auto [it, is_new] =
+        labels_.try_emplace(uint64_t{name} << 32 | category, static_cast<uint32_t>(labels_.size()));
     if (is_new) batch_->new_labels.push_back({name, category});
     guess = {category, it->second + 1};
     return it->second;

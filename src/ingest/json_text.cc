@@ -17,8 +17,9 @@ constexpr int64_t kMaxTimeNs = 4'000'000'000'000'000'000;
 bool is_space(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 
 // Keys that trace events of the known writers start with.
-constexpr std::array<std::string_view, 12> kFirstKeys = {
-    "ph", "name", "cat", "args", "ts", "pid", "tid", "id", "dur", "s", "bp", "tts",
+constexpr std::array<std::string_view, 16> kFirstKeys = {
+    "ph",  "name", "cat", "args", "ts",    "pid", "tid",   "id",
+    "dur", "s",    "bp",  "tts",  "scope", "id2", "cname", "sf",
 };
 
 // Whether text[at] is the "{" of a likely event.
@@ -173,7 +174,8 @@ std::optional<int64_t> parse_us_as_ns(std::string_view text) {
   if (text.empty() || text[0] < '0' || text[0] > '9') return std::nullopt;
   uint64_t value = 0;
   size_t at = 0;
-  // 15 digits of microseconds are 31 years, and leave room for the fraction; more goes the long way.
+  // 15 digits of microseconds are 31 years, and leave room for the fraction; more goes the long
+  // way.
   while (at < text.size() && at < 16 && text[at] >= '0' && text[at] <= '9') {
     value = value * 10 + static_cast<uint64_t>(text[at++] - '0');
   }
@@ -231,12 +233,26 @@ std::string unescape(std::string_view raw) {
     }
     const char kind = raw[++at];
     switch (kind) {
-      case '"': case '\\': case '/': out += kind; break;
-      case 'b': out += '\b'; break;
-      case 'f': out += '\f'; break;
-      case 'n': out += '\n'; break;
-      case 'r': out += '\r'; break;
-      case 't': out += '\t'; break;
+      case '"':
+      case '\\':
+      case '/':
+        out += kind;
+        break;
+      case 'b':
+        out += '\b';
+        break;
+      case 'f':
+        out += '\f';
+        break;
+      case 'n':
+        out += '\n';
+        break;
+      case 'r':
+        out += '\r';
+        break;
+      case 't':
+        out += '\t';
+        break;
       case 'u': {
         auto code = parse_hex4(raw.substr(at + 1));
         if (!code) {
@@ -270,7 +286,7 @@ std::string mend_text(std::string_view text) {
   bool in_string = false;
   for (size_t at = 0; at < out.size();) {
     const char c = out[at];
-    if (in_string && c == '\\') {
+    if (in_string && c == '\\' && at + 1 < out.size() && (out[at + 1] == '"' || out[at + 1] == c)) {
       at += 2;
       continue;
     }

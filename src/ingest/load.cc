@@ -34,7 +34,8 @@ Result<Trace> load_source(ByteSource& source, const LoadOptions& options) {
   for (const Format& format : kFormats) {
     if (format.knows(source.peek())) return format.load(source, options);
   }
-  return Status::error(source.name() + ": not a trace in a format that stepscope knows (it begins " +
+  return Status::error(source.name() +
+                       ": not a trace in a format that stepscope knows (it begins " +
                        describe(source.peek()) + ")");
 }
 
