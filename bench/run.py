@@ -33,17 +33,7 @@ MEGABYTES = float(os.environ.get("BENCH_MB", "300"))
 REPEATS = int(os.environ.get("BENCH_REPEATS", "5"))
 PEER_REPEATS = int(os.environ.get("BENCH_PEER_REPEATS", "2"))
 PEER_MEGABYTES = 35
-VIEWS = (
-    "overview",
-    "tracks",
-    "operators",
-    "kernels",
-    "steps",
-    "devices",
-    "memory",
-    "tree",
-    "functions",
-)
+OPERATORS = ("--view", "operators")
 
 
 @dataclass
@@ -55,11 +45,11 @@ class Run:
 
 @dataclass
 class Case:
-    """One command, or several that are one task; `runs` has one entry per repetition."""
+    """One command on one file."""
 
     name: str
     file: Path
-    commands: list[list[str]]
+    command: list[str]
     self_timed: bool = False  # the command prints its own figures
     runs: list[Run] = field(default_factory=list)
     failure: str = ""
@@ -80,17 +70,9 @@ class Case:
         if self.failure:
             return
         try:
-            runs = [run_once(command, self.self_timed) for command in self.commands]
+            self.runs.append(run_once(self.command, self.self_timed))
         except (OSError, RuntimeError) as error:
             self.failure = str(error)
-            return
-        self.runs.append(
-            Run(
-                sum(run.cpu_s for run in runs),
-                sum(run.wall_s for run in runs),
-                max(run.peak_rss_bytes for run in runs),
-            )
-        )
 
 
 def run_once(command: list[str], self_timed: bool) -> Run:
@@ -141,10 +123,8 @@ def count_events(path: Path) -> int:
     return int(json.loads(output)["events"])
 
 
-def report(path: Path, *views: str) -> list[list[str]]:
-    return [
-        [str(STEPSCOPE), "report", str(path), "--view", view, "--format", "json"] for view in views
-    ]
+def report(path: Path, *views: str) -> list[str]:
+    return [str(STEPSCOPE), "report", str(path), *views, "--format", "json"]
 
 
 def interleave(cases: list[Case], repeats: int) -> None:
@@ -159,7 +139,9 @@ def megabytes_of(path: Path) -> float:
 
 
 def print_cases(cases: list[Case], events: dict[Path, int]) -> None:
-    figures = f"{'CPU s':>7} {'wall s':>7} {'MB/s':>7} {'ns/event':>8} {'RSS/file':>8}"
+    figures = (
+        f"{'CPU s':>7} {'wall s':>7} {'MB/s':>7} {'ns/event':>8} {'RSS MB':>7} {'RSS/file':>8}"
+    )
     print(f"{'':34} {'file':18} {figures}")
     for case in cases:
         if not case.runs:
@@ -169,7 +151,7 @@ def print_cases(cases: list[Case], events: dict[Path, int]) -> None:
         print(
             f"{case.name:34} {case.file.name:18} {case.cpu_s:7.3f} {case.wall_s:7.3f}"
             f" {size / 1e6 / case.cpu_s:7.0f} {case.cpu_s * 1e9 / events[case.file]:8.0f}"
-            f" {case.peak_rss_bytes / size:8.2f}"
+            f" {case.peak_rss_bytes / 1e6:7.0f} {case.peak_rss_bytes / size:8.2f}"
         )
 
 
@@ -191,38 +173,38 @@ def main() -> int:
     packed = DIR / "converted.sscope"
     packed.unlink(missing_ok=True)
 
-    bare = Case("(a) bare simdjson pass", big, [[str(BIN / "simdjson_pass"), str(big)]])
-    full = Case("(b) stepscope, operators", big, report(big, "operators"))
+    bare = Case("(a) bare simdjson pass", big, [str(BIN / "simdjson_pass"), str(big)])
+    full = Case("(b) stepscope, operators", big, report(big, *OPERATORS))
     convert = Case(
-        "stepscope convert to .sscope", big, [[str(STEPSCOPE), "convert", str(big), str(packed)]]
+        "stepscope convert to .sscope", big, [str(STEPSCOPE), "convert", str(big), str(packed)]
     )
     convert.measure()  # also makes the file for the next cases
-    packed_one = Case("stepscope .sscope, operators", packed, report(packed, "operators"))
-    packed_all = Case("stepscope .sscope, all tables", packed, report(packed, *VIEWS))
-    json_all = Case("stepscope, all tables", big, report(big, *VIEWS))
-    cases = [bare, full, convert, packed_one, packed_all]
+    packed_one = Case("stepscope .sscope, operators", packed, report(packed, *OPERATORS))
+    packed_all = Case("stepscope .sscope, all tables", packed, report(packed, "--all"))
+    json_all = Case("stepscope, all tables", big, report(big, "--all"))
+    cases = [bare, full, json_all, convert, packed_one, packed_all]
     interleave(cases, REPEATS)
 
     peers_script = str(ROOT / "bench/peers.py")
-    slow = [Case("(c) Python json", big, [[sys.executable, peers_script, "json", str(big)]], True)]
+    slow = [Case("(c) Python json", big, [sys.executable, peers_script, "json", str(big)], True)]
     ours, theirs = [], []
     for file in peer_files:
-        ours.append(Case("(b) stepscope, operators", file, report(file, "operators")))
+        ours.append(Case("(b) stepscope, operators", file, report(file, *OPERATORS)))
         for tool in ("torch_tb_profiler", "hta"):
             command = [str(PEERS), peers_script, tool, str(file)]
-            theirs.append(Case(f"(d) {tool}", file, [command], True))
+            theirs.append(Case(f"(d) {tool}", file, command, True))
     interleave(ours, REPEATS)
-    interleave([json_all, *slow, *theirs], PEER_REPEATS)
+    interleave([*slow, *theirs], PEER_REPEATS)
 
     events = {file: count_events(file) for file in [big, *peer_files]}
     events[packed] = events[big]
     print(f"\n{big.name}: {megabytes_of(big):.0f} MB, {events[big]} events\n")
-    shown = [*cases, json_all, *slow, *ours, *theirs]
+    shown = [*cases, *slow, *ours, *theirs]
     print_cases([case for case in shown if case.file.exists()], events)
 
     print()
     if bare.runs and full.runs:
-        print_goal("(b) / (a), CPU time", full.cpu_s / bare.cpu_s, 2.0, "x")
+        print_goal("(b) / (a), CPU", full.cpu_s / bare.cpu_s, 2.0, "x")
         print_goal("(b) peak RSS / file", full.peak_rss_bytes / big.stat().st_size, 1.3, "x")
     for own in ours:
         for other in theirs:
@@ -232,10 +214,14 @@ def main() -> int:
                 print_goal(f"{name}, wall", other.wall_s / own.wall_s, 40, "x", at_most=False)
     if packed.exists() and full.runs:
         print_goal(".sscope", packed.stat().st_size / events[big], 8, "bytes/event")
-        for case, what in ((packed_one, "operators"), (packed_all, "all tables")):
-            if case.runs:
-                name = f".sscope {what} / JSON operators, CPU time"
-                print_goal(name, case.cpu_s / full.cpu_s, 0.1, "x")
+        for ours_packed, ours_json, what in (
+            (packed_one, full, "operators"),
+            (packed_all, json_all, "all tables"),
+            (packed_all, full, "all tables / JSON operators"),
+        ):
+            if ours_packed.runs and ours_json.runs:
+                ratio = ours_packed.cpu_s / ours_json.cpu_s
+                print_goal(f".sscope / JSON, {what}, CPU", ratio, 0.1, "x")
     return 0
 
 
