@@ -18,6 +18,7 @@
 
 #include "analyze/intervals.h"
 #include "analyze/launches.h"
+#include "analyze/merge_runs.h"
 #include "analyze/number_cursor.h"
 #include "analyze/operator_rules.h"
 #include "analyze/operator_walk.h"
@@ -50,8 +51,9 @@ struct EligibleTime {
 
   OperatorWalkKey open(const SliceBlock&, size_t, LabelId) { return {}; }
   void close(const OperatorCall& call) {
-    kernel_ns += call.self_kernel_ns;
-    if (call.eligible && !call.holds_eligible) eligible_ns += call.self_kernel_ns;
+    if (!call.has_effects) return;
+    kernel_ns += call.effects.self_kernel_ns;
+    if (call.eligible && !call.holds_eligible) eligible_ns += call.effects.self_kernel_ns;
   }
 };
 
@@ -113,28 +115,32 @@ std::map<int32_t, DeviceUse> find_use(const Trace& trace, Launches& launches) {
 std::vector<WeightedInterval> sum_up_to_1(const std::vector<WeightedInterval>& intervals) {
   struct Change {
     int64_t time_ns;
-    bool is_end;  // begins before ends at the same time
     double value;
   };
-  std::vector<Change> changes;
-  changes.reserve(2 * intervals.size());
+  const auto is_earlier = [](const Change& a, const Change& b) { return a.time_ns < b.time_ns; };
+  std::vector<Change> begins;
+  std::vector<Change> ends;
+  begins.reserve(intervals.size());
+  ends.reserve(intervals.size());
   for (const WeightedInterval& interval : intervals) {
-    changes.push_back({interval.time.begin_ns, false, interval.value});
-    changes.push_back({interval.time.end_ns, true, interval.value});
+    begins.push_back({interval.time.begin_ns, interval.value});
+    ends.push_back({interval.time.end_ns, interval.value});
   }
-  std::stable_sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) {
-    return a.time_ns != b.time_ns ? a.time_ns < b.time_ns : a.is_end < b.is_end;
-  });
+  merge_runs(begins, is_earlier);
+  merge_runs(ends, is_earlier);
   std::vector<WeightedInterval> result;
   double sum = 0;
-  int64_t open = 0;
-  for (size_t i = 0; i < changes.size(); ++i) {
-    if (i > 0 && changes[i].time_ns > changes[i - 1].time_ns && sum > 0) {
-      result.push_back({{changes[i - 1].time_ns, changes[i].time_ns}, std::min(sum, 1.0)});
+  int64_t last_ns = 0;
+  for (size_t begun = 0, ended = 0; ended < ends.size();) {
+    // Begins before ends at the same time.
+    const bool is_begin = begun < begins.size() && begins[begun].time_ns <= ends[ended].time_ns;
+    const Change& change = is_begin ? begins[begun++] : ends[ended++];
+    if (change.time_ns > last_ns && sum > 0) {
+      result.push_back({{last_ns, change.time_ns}, std::min(sum, 1.0)});
     }
-    open += changes[i].is_end ? -1 : 1;
-    sum += changes[i].is_end ? -changes[i].value : changes[i].value;
-    if (open == 0) sum = 0;  // what rounding left over
+    last_ns = change.time_ns;
+    sum += is_begin ? change.value : -change.value;
+    if (begun == ended) sum = 0;  // what rounding left over
   }
   return result;
 }

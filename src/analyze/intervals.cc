@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "analyze/merge_runs.h"
+
 namespace stepscope {
 
 void IntervalSet::add(int64_t begin_ns, int64_t end_ns) {
@@ -17,8 +19,8 @@ void IntervalSet::add(int64_t begin_ns, int64_t end_ns) {
 }
 
 void IntervalSet::normalize() {
-  std::sort(intervals_.begin(), intervals_.end(),
-            [](const Interval& a, const Interval& b) { return a.begin_ns < b.begin_ns; });
+  merge_runs(intervals_,
+             [](const Interval& a, const Interval& b) { return a.begin_ns < b.begin_ns; });
   size_t kept = 0;
   for (const Interval& interval : intervals_) {
     if (kept > 0 && interval.begin_ns <= intervals_[kept - 1].end_ns) {

@@ -10,13 +10,15 @@ namespace {
 
 enum Class : uint8_t { kOther = 0, kCall, kCopy, kKernel, kTensorCoreKernel };
 
-// One byte per label, for labels that are new since the last call.
-void classify(const SliceStream& stream, std::vector<uint8_t>& classes) {
+// One byte per label, for labels that are new since the last call. Whether one of them is a call.
+bool classify(const SliceStream& stream, std::vector<uint8_t>& classes) {
+  bool any_call = false;
   const std::vector<Label>& labels = stream.labels().all();
   for (size_t i = classes.size(); i < labels.size(); ++i) {
     Class label_class = kOther;
     if (labels[i].kind == SliceKind::kRuntime) {
       label_class = kCall;
+      any_call = true;
     } else if (labels[i].kind == SliceKind::kKernel) {
       const bool tensor_cores = uses_tensor_cores(stream.strings().view(labels[i].name));
       label_class = tensor_cores ? kTensorCoreKernel : kKernel;
@@ -25,48 +27,32 @@ void classify(const SliceStream& stream, std::vector<uint8_t>& classes) {
     }
     classes.push_back(label_class);
   }
+  return any_call;
 }
 
 }  // namespace
 
-uint32_t& Launches::IdMap::operator[](int64_t id) {
-  if (count_ == 0) base_ = id > INT64_MIN + 1024 ? id - 1024 : id;
-  const uint64_t offset = static_cast<uint64_t>(id) - static_cast<uint64_t>(base_);
-  if (offset < dense_.size()) return dense_[offset];
-  if (!sparse_.empty()) {
-    if (const auto it = sparse_.find(id); it != sparse_.end()) return it->second;
+Launches::Launch& Launches::add(int64_t correlation) {
+  // Other streams may begin with earlier ids than the first one did.
+  constexpr int64_t kSlack = 1 << 18;
+  if (launches_.empty()) first_correlation_ = std::max<int64_t>(correlation, kSlack) - kSlack;
+  const uint64_t offset =
+      static_cast<uint64_t>(correlation) - static_cast<uint64_t>(first_correlation_);
+  const auto next = static_cast<uint32_t>(launches_.size() + 1);
+  uint32_t* slot = nullptr;
+  if (offset < near_correlations_.size()) {
+    slot = &near_correlations_[offset];
+  } else if (offset < 2 * kSlack + 64 * launches_.size() && far_correlations_.size() == 0) {
+    near_correlations_.resize(std::max<size_t>(offset + 1, 2 * near_correlations_.size()));
+    slot = &near_correlations_[offset];
+  } else {
+    slot = &far_correlations_.try_emplace(static_cast<uint64_t>(correlation), 0).value;
   }
-  ++count_;
-  if (!is_dense(offset)) return sparse_[id];
-  dense_.resize(std::max<size_t>(offset + 1, dense_.size() * 3 / 2));
-  // What was too far off before lies in the table now.
-  for (auto it = sparse_.begin(); it != sparse_.end();) {
-    const uint64_t other = static_cast<uint64_t>(it->first) - static_cast<uint64_t>(base_);
-    if (other < dense_.size()) {
-      dense_[other] = it->second;
-      it = sparse_.erase(it);
-    } else {
-      ++it;
-    }
-  }
-  return dense_[offset];
-}
-
-uint32_t Launches::IdMap::find(int64_t id) const {
-  const uint64_t offset = static_cast<uint64_t>(id) - static_cast<uint64_t>(base_);
-  if (offset < dense_.size()) return dense_[offset];
-  if (sparse_.empty()) return 0;
-  const auto it = sparse_.find(id);
-  return it == sparse_.end() ? 0 : it->second;
-}
-
-Launches::Launch& Launches::add(IdMap& map, int64_t id) {
-  uint32_t& slot = map[id];
-  if (slot == 0) {
+  if (*slot == 0) {
+    *slot = next;
     launches_.emplace_back();
-    slot = static_cast<uint32_t>(launches_.size());
   }
-  return launches_[slot - 1];
+  return launches_[*slot - 1];
 }
 
 Result<Launches> Launches::build(SliceStream& stream) {
@@ -77,7 +63,7 @@ Result<Launches> Launches::build(SliceStream& stream) {
     const Result<bool> more = stream.next(block);
     if (!more) return more.status();
     if (!*more) break;
-    classify(stream, classes);
+    result.has_calls_ |= classify(stream, classes);
     result.add_block(block, stream, classes);
   }
   if (const Status status = stream.rewind(); !status.ok()) return status;
@@ -87,20 +73,18 @@ Result<Launches> Launches::build(SliceStream& stream) {
 
 void Launches::add_block(const SliceBlock& block, const SliceStream& stream,
                          const std::vector<uint8_t>& classes) {
-  ArgCursor correlations(block, stream.strings(), "correlation", ArgType::kInt);
-  ArgCursor externals(block, stream.strings(), "External id", ArgType::kInt);
-  ArgCursor old_externals(block, stream.strings(), "external id", ArgType::kInt);
+  const StringPool& strings = stream.strings();
+  ArgCursor correlations(block, strings, "correlation", ArgType::kInt);
+  ArgCursor externals(block, strings, "External id", ArgType::kInt);
+  ArgCursor old_externals(block, strings, "external id", ArgType::kInt);
   for (size_t i = 0; i < block.size(); ++i) {
     const uint8_t label_class = classes[index(block.label[i])];
     if (label_class == kOther) continue;
-    if (label_class == kCall) {
-      has_calls_ = true;
-      continue;
-    }
+    if (label_class == kCall) continue;
     const int64_t correlation = correlations.find_int(block.row(i)).value_or(0);
     Launch* launch = nullptr;
     if (correlation != 0) {
-      launch = &add(by_correlation_, correlation);
+      launch = &add(correlation);
     } else {
       launch = &launches_.emplace_back();
     }
@@ -111,6 +95,7 @@ void Launches::add_block(const SliceBlock& block, const SliceStream& stream,
     launch->first_start_ns = std::min(launch->first_start_ns, block.start_ns[i]);
     launch->last_end_ns = std::max(launch->last_end_ns, block.start_ns[i] + dur_ns);
     ++launch->device_slices;
+    if (has_calls_) continue;
     auto external = externals.find_int(block.row(i));
     if (!external) external = old_externals.find_int(block.row(i));
     launch->external_id = external.value_or(0);
@@ -122,13 +107,14 @@ void Launches::index_external() {
   std::vector<Launch> merged;
   for (const Launch& launch : launches_) {
     if (launch.external_id == 0) continue;
-    uint32_t& slot = by_external_[launch.external_id];
-    if (slot == 0) {
+    const auto next = static_cast<uint32_t>(merged.size());
+    const auto [slot, is_new] =
+        by_external_.try_emplace(static_cast<uint64_t>(launch.external_id), next);
+    if (is_new) {
       merged.push_back(launch);
-      slot = static_cast<uint32_t>(launches_.size() + merged.size());
       continue;
     }
-    Launch& into = merged[slot - 1 - launches_.size()];
+    Launch& into = merged[slot];
     into.device_ns += launch.device_ns;
     into.kernel_ns += launch.kernel_ns;
     into.tensor_core_ns += launch.tensor_core_ns;
@@ -136,17 +122,23 @@ void Launches::index_external() {
     into.last_end_ns = std::max(into.last_end_ns, launch.last_end_ns);
     into.device_slices += launch.device_slices;
   }
-  launches_.insert(launches_.end(), merged.begin(), merged.end());
+  // Found by their operator only from here on.
+  launches_.swap(merged);
+  near_correlations_.clear();
+  far_correlations_ = {};
 }
 
 Launches::Launch* Launches::find_correlation(int64_t id) {
-  const uint32_t slot = by_correlation_.find(id);
-  return slot == 0 ? nullptr : &launches_[slot - 1];
+  const uint64_t offset = static_cast<uint64_t>(id) - static_cast<uint64_t>(first_correlation_);
+  const uint32_t* slot = offset < near_correlations_.size()
+                             ? &near_correlations_[offset]
+                             : far_correlations_.find(static_cast<uint64_t>(id));
+  return slot == nullptr || *slot == 0 ? nullptr : &launches_[*slot - 1];
 }
 
 Launches::Launch* Launches::find_external(int64_t id) {
-  const auto it = by_external_.find(id);
-  return it == by_external_.end() ? nullptr : &launches_[it->second - 1];
+  const uint32_t* slot = by_external_.find(static_cast<uint64_t>(id));
+  return slot == nullptr ? nullptr : &launches_[*slot];
 }
 
 }  // namespace stepscope

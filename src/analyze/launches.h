@@ -12,9 +12,9 @@
 
 #include <cstdint>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
+#include "analyze/flat_map.h"
 #include "base/status.h"
 #include "trace/slice_stream.h"
 
@@ -41,31 +41,20 @@ class Launches {
   Launch* find_correlation(int64_t id);
   // Finds nothing in a trace with runtime calls.
   Launch* find_external(int64_t id);
-  bool has_external() const { return !by_external_.empty(); }
+  bool has_external() const { return by_external_.size() > 0; }
 
  private:
-  class IdMap {
-   public:
-    uint32_t& operator[](int64_t id);  // 0: free
-    uint32_t find(int64_t id) const;
-
-   private:
-    bool is_dense(uint64_t offset) const { return offset < 4096 + 32 * uint64_t{count_}; }
-
-    std::vector<uint32_t> dense_;
-    std::unordered_map<int64_t, uint32_t> sparse_;
-    int64_t base_ = 0;
-    uint32_t count_ = 0;
-  };
-
-  Launch& add(IdMap& map, int64_t id);
+  Launch& add(int64_t correlation);
   void add_block(const SliceBlock& block, const SliceStream& stream,
                  const std::vector<uint8_t>& classes);
   void index_external();
 
   std::vector<Launch> launches_;
-  IdMap by_correlation_;
-  std::unordered_map<int64_t, uint32_t> by_external_;
+  // By id less the first one; 0: none, else one more than the index.
+  std::vector<uint32_t> near_correlations_;
+  FlatMap far_correlations_;
+  int64_t first_correlation_ = 0;
+  FlatMap by_external_;
   bool has_calls_ = false;
 };
 

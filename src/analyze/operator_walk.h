@@ -37,12 +37,8 @@ struct OperatorWalkKey {
   bool has_flops = false;
 };
 
-struct OperatorCall {
-  OperatorWalkKey key;
-  LabelId label{};
-  int64_t start_ns = 0;
-  int64_t dur_ns = 0;
-  int64_t self_host_ns = 0;
+// What a call did on the device and to memory, alone and by the calls in it.
+struct OperatorEffects {
   int64_t self_device_ns = 0;
   int64_t children_device_ns = 0;
   int64_t self_kernel_ns = 0;
@@ -52,6 +48,17 @@ struct OperatorCall {
   int64_t children_memory_bytes = 0;
   int64_t self_device_memory_bytes = 0;
   int64_t children_device_memory_bytes = 0;
+};
+
+struct OperatorCall {
+  OperatorWalkKey key;
+  LabelId label{};
+  int64_t start_ns = 0;
+  int64_t dur_ns = 0;
+  int64_t self_host_ns = 0;
+  OperatorEffects effects;
+  bool has_effects =
+      false;  // else all of them are 0: most calls have none, and are not made to pay
   bool is_row = false;
   bool eligible = false;        // for Tensor Cores, itself or a call in it
   bool holds_eligible = false;  // a call in it is the lowest eligible one
@@ -81,7 +88,7 @@ class OperatorWalk {
         }
       }
       if (role == HostRole::kHiddenRuntime) {
-        if (!stack_.empty()) stack_.back().runtime_ns += dur_ns;
+        if (depth_ > 0) stack_[depth_ - 1].runtime_ns += dur_ns;
         continue;
       }
       open(block, i, label, role, start_ns, dur_ns);
@@ -95,7 +102,7 @@ class OperatorWalk {
 
   // Closes what is open; to be called after the last block.
   void finish() {
-    while (!stack_.empty()) close();
+    while (depth_ > 0) close();
   }
 
  private:
@@ -113,8 +120,8 @@ class OperatorWalk {
 
   void open(const SliceBlock& block, size_t i, LabelId label, HostRole role, int64_t start_ns,
             int64_t dur_ns) {
-    if (!stack_.empty()) {
-      Open& parent = stack_.back();
+    if (depth_ > 0) {
+      Open& parent = stack_[depth_ - 1];
       parent.children_ns += dur_ns;
       ++parent.children;
       if (parent.has_waiting) {
@@ -123,76 +130,89 @@ class OperatorWalk {
         parent.has_waiting = false;
       }
     }
-    Open& top = stack_.emplace_back();
+    if (depth_ == stack_.size()) stack_.emplace_back();
+    Open& top = stack_[depth_++];
     top.call.label = label;
     top.call.start_ns = start_ns;
     top.call.dur_ns = dur_ns;
     top.call.is_row = role != HostRole::kScope;
     top.call.eligible = rules_.is_tensor_core_eligible(label);
+    top.call.holds_eligible = false;
+    if (top.call.has_effects) top.call.effects = {};
+    top.call.has_effects = false;
     if (top.call.is_row) top.call.key = sink_.open(block, i, label);
-    if (!memory_.host_bytes.empty()) {
-      top.call.self_memory_bytes = memory_.host_bytes[index(block.row(i))];
-      top.call.self_device_memory_bytes = memory_.device_bytes[index(block.row(i))];
-    }
     top.end_ns = start_ns + dur_ns;
+    top.children_ns = 0;
+    top.runtime_ns = 0;
+    top.children = 0;
+    top.has_waiting = false;
     top.name = rules_.row_name(label);
     top.owns_launches = role == HostRole::kOperator || role == HostRole::kScope;
     top.is_operator = role == HostRole::kOperator && !rules_.is_annotation(label);
+    if (!memory_.host_bytes.empty()) {
+      const int64_t host_bytes = memory_.host_bytes[index(block.row(i))];
+      const int64_t device_bytes = memory_.device_bytes[index(block.row(i))];
+      if (host_bytes != 0 || device_bytes != 0) {
+        top.call.has_effects = true;
+        top.call.effects.self_memory_bytes = host_bytes;
+        top.call.effects.self_device_memory_bytes = device_bytes;
+      }
+    }
   }
 
   void close_until_holding(int64_t start_ns, int64_t end_ns) {
-    while (!stack_.empty() &&
-           !(start_ns < stack_.back().end_ns && end_ns <= stack_.back().end_ns)) {
+    while (depth_ > 0) {
+      const Open& top = stack_[depth_ - 1];
+      if (start_ns < top.end_ns && end_ns <= top.end_ns) return;
       close();
     }
   }
 
   void close() {
-    Open closed = stack_.back();
-    stack_.pop_back();
+    Open& closed = stack_[--depth_];
     if (closed.has_waiting) {
       swallow(closed, waiting_.back());
       waiting_.pop_back();
     }
     OperatorCall& call = closed.call;
     call.self_host_ns = call.dur_ns - closed.children_ns - closed.runtime_ns;
-    call.eligible |= call.self_tensor_core_ns > 0;
-    if (stack_.empty()) {
-      report(closed);
-      return;
+    if (call.has_effects) call.eligible |= call.effects.self_tensor_core_ns > 0;
+    if (depth_ > 0) {
+      Open& parent = stack_[depth_ - 1];
+      parent.call.holds_eligible |= call.eligible || call.holds_eligible;
+      parent.call.eligible |= call.eligible && parent.is_operator;
+      if (call.has_effects) give_to_parent(call.effects, parent.call);
+      if (parent.children == 1 && parent.name == closed.name) {
+        parent.has_waiting = true;
+        waiting_.push_back(closed);
+        return;
+      }
     }
-    Open& parent = stack_.back();
-    parent.call.children_device_ns += call.self_device_ns + call.children_device_ns;
-    parent.call.children_tensor_core_ns += call.self_tensor_core_ns + call.children_tensor_core_ns;
-    parent.call.children_memory_bytes += call.self_memory_bytes + call.children_memory_bytes;
-    parent.call.children_device_memory_bytes +=
-        call.self_device_memory_bytes + call.children_device_memory_bytes;
-    parent.call.holds_eligible |= call.eligible || call.holds_eligible;
-    parent.call.eligible |= call.eligible && parent.is_operator;
-    if (parent.children == 1 && parent.name == closed.name) {
-      parent.has_waiting = true;
-      waiting_.push_back(closed);
-    } else {
-      report(closed);
-    }
+    report(closed);
   }
 
-  // Makes the only child one with its parent.
+  static void give_to_parent(const OperatorEffects& effects, OperatorCall& parent) {
+    parent.has_effects = true;
+    OperatorEffects& to = parent.effects;
+    to.children_device_ns += effects.self_device_ns + effects.children_device_ns;
+    to.children_tensor_core_ns += effects.self_tensor_core_ns + effects.children_tensor_core_ns;
+    to.children_memory_bytes += effects.self_memory_bytes + effects.children_memory_bytes;
+    to.children_device_memory_bytes +=
+        effects.self_device_memory_bytes + effects.children_device_memory_bytes;
+  }
+
+  // Makes the only child one with its parent: all but the memory that the parent itself took is the
+  // child's.
   static void swallow(Open& parent, const Open& child) {
     parent.children_ns = child.children_ns;
     parent.runtime_ns = child.runtime_ns;
     parent.children = child.children;
-    OperatorCall& call = parent.call;
-    call.self_device_ns = child.call.self_device_ns;
-    call.children_device_ns = child.call.children_device_ns;
-    call.self_kernel_ns = child.call.self_kernel_ns;
-    call.self_tensor_core_ns = child.call.self_tensor_core_ns;
-    call.children_tensor_core_ns = child.call.children_tensor_core_ns;
-    call.self_memory_bytes += child.call.self_memory_bytes;
-    call.children_memory_bytes = child.call.children_memory_bytes;
-    call.self_device_memory_bytes += child.call.self_device_memory_bytes;
-    call.children_device_memory_bytes = child.call.children_device_memory_bytes;
-    call.holds_eligible = child.call.holds_eligible;
+    parent.call.holds_eligible = child.call.holds_eligible;
+    if (!parent.call.has_effects) return;
+    const OperatorEffects own = parent.call.effects;
+    parent.call.effects = child.call.effects;
+    parent.call.effects.self_memory_bytes += own.self_memory_bytes;
+    parent.call.effects.self_device_memory_bytes += own.self_device_memory_bytes;
   }
 
   void report(const Open& closed) {
@@ -201,12 +221,13 @@ class OperatorWalk {
 
   void add_launch(Launches::Launch* launch) {
     if (launch == nullptr) return;
-    for (size_t i = stack_.size(); i-- > 0;) {
+    for (size_t i = depth_; i-- > 0;) {
       if (!stack_[i].owns_launches) continue;
       OperatorCall& call = stack_[i].call;
-      call.self_device_ns += launch->device_ns;
-      call.self_kernel_ns += launch->kernel_ns;
-      call.self_tensor_core_ns += launch->tensor_core_ns;
+      call.has_effects = true;
+      call.effects.self_device_ns += launch->device_ns;
+      call.effects.self_kernel_ns += launch->kernel_ns;
+      call.effects.self_tensor_core_ns += launch->tensor_core_ns;
       launch->in_operator |= call.is_row;
       return;
     }
@@ -216,7 +237,8 @@ class OperatorWalk {
   Launches& launches_;
   const SliceMemory& memory_;
   Sink& sink_;
-  std::vector<Open> stack_;
+  std::vector<Open> stack_;  // the first depth_ are open; the others are kept for their memory
+  size_t depth_ = 0;
   std::vector<Open> waiting_;
 };
 

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "analyze/flat_map.h"
 #include "analyze/launches.h"
 #include "analyze/operator_rules.h"
 #include "analyze/operator_walk.h"
@@ -131,17 +132,22 @@ class OperatorTable {
     ++row.calls;
     row.self_host_ns += call.self_host_ns;
     row.total_host_ns += call.dur_ns;
-    row.self_device_ns += call.self_device_ns;
-    row.total_device_ns += call.self_device_ns + call.children_device_ns;
-    row.self_tensor_core_ns += call.self_tensor_core_ns;
-    row.total_tensor_core_ns += call.self_tensor_core_ns + call.children_tensor_core_ns;
-    row.self_memory_bytes += call.self_memory_bytes;
-    row.memory_bytes += call.self_memory_bytes + call.children_memory_bytes;
-    row.self_device_memory_bytes += call.self_device_memory_bytes;
-    row.device_memory_bytes += call.self_device_memory_bytes + call.children_device_memory_bytes;
     row.flops += call.key.flops;
     row.has_flops |= call.key.has_flops;
     row.eligible |= call.eligible;
+    if (call.has_effects) add_effects(call.effects, row);
+  }
+
+  static void add_effects(const OperatorEffects& effects, Row& row) {
+    row.self_device_ns += effects.self_device_ns;
+    row.total_device_ns += effects.self_device_ns + effects.children_device_ns;
+    row.self_tensor_core_ns += effects.self_tensor_core_ns;
+    row.total_tensor_core_ns += effects.self_tensor_core_ns + effects.children_tensor_core_ns;
+    row.self_memory_bytes += effects.self_memory_bytes;
+    row.memory_bytes += effects.self_memory_bytes + effects.children_memory_bytes;
+    row.self_device_memory_bytes += effects.self_device_memory_bytes;
+    row.device_memory_bytes +=
+        effects.self_device_memory_bytes + effects.children_device_memory_bytes;
   }
 
   const std::vector<Row>& rows() const { return rows_; }
@@ -154,28 +160,28 @@ class OperatorTable {
   uint32_t find_or_add(LabelId label, uint32_t detail) {
     const uint64_t name =
         uint64_t{index(rules_.row_name(label))} << 1 | uint64_t{rules_.is_annotation(label)};
-    const auto [it, is_new] =
+    const auto [id, is_new] =
         row_ids_.try_emplace(name << 31 | detail, static_cast<uint32_t>(rows_.size()));
     if (is_new) {
       Row& row = rows_.emplace_back();
       row.label = label;
       row.detail = detail;
     }
-    return it->second;
+    return id;
   }
 
   uint32_t find_shapes(StringId dims) {
-    const auto [it, is_new] = shapes_ids_.try_emplace(index(dims), 0);
-    if (is_new) it->second = details_.intern(canonical_shapes(stream_.strings().view(dims)));
-    return it->second;
+    const auto [id, is_new] = detail_ids_.try_emplace(index(dims), 0);
+    if (is_new) id = details_.intern(canonical_shapes(stream_.strings().view(dims)));
+    return id;
   }
 
   uint32_t find_stack(SliceId row) {
     if (const auto at = call_stacks_->find(row)) {
       const StringId text = call_stacks_->column()->string(*at);
-      const auto [it, is_new] = shapes_ids_.try_emplace(index(text), 0);
-      if (is_new) it->second = details_.intern(std::string(stream_.strings().view(text)));
-      return it->second;
+      const auto [id, is_new] = detail_ids_.try_emplace(index(text), 0);
+      if (is_new) id = details_.intern(std::string(stream_.strings().view(text)));
+      return id;
     }
     if (!python_stacks_) return no_detail_;
     return details_.intern(python_stacks_->text_around(row));
@@ -189,13 +195,14 @@ class OperatorTable {
         inputs = concrete_inputs_->column()->string(*at);
       }
     }
-    const auto [it, is_new] = flops_[static_cast<size_t>(kind)].try_emplace(
-        uint64_t{index(dims)} << 32 | index(inputs), std::nullopt);
+    const auto [at, is_new] = flops_ids_[static_cast<size_t>(kind)].try_emplace(
+        uint64_t{index(dims)} << 32 | index(inputs), static_cast<uint32_t>(flops_.size()));
     if (is_new) {
-      it->second = count_flops(kind, stream_.strings().view(dims), stream_.strings().view(inputs));
+      flops_.push_back(
+          count_flops(kind, stream_.strings().view(dims), stream_.strings().view(inputs)));
     }
-    key.has_flops = it->second.has_value();
-    key.flops = it->second.value_or(0);
+    key.has_flops = flops_[at].has_value();
+    key.flops = flops_[at].value_or(0);
   }
 
   const OperatorRules& rules_;
@@ -204,12 +211,13 @@ class OperatorTable {
   By by_;
   std::vector<Row> rows_;
   std::vector<uint32_t> label_group_;
-  std::unordered_map<uint64_t, uint32_t> row_ids_;
+  FlatMap row_ids_;  // (name, detail) to row
   DetailTable details_;
   uint32_t no_detail_ = 0;
-  std::unordered_map<uint32_t, uint32_t> shapes_ids_;  // StringId to detail
-  std::vector<FlopsKind> flops_kind_;                  // by label
-  std::array<std::unordered_map<uint64_t, std::optional<uint64_t>>, 7> flops_;
+  FlatMap detail_ids_;                 // StringId to detail
+  std::vector<FlopsKind> flops_kind_;  // by label
+  std::array<FlatMap, 7> flops_ids_;   // by kind; (dims, inputs) to flops_
+  std::vector<std::optional<uint64_t>> flops_;
   std::optional<PythonStacks> python_stacks_;
   std::optional<ArgCursor> dims_;
   std::optional<ArgCursor> concrete_inputs_;

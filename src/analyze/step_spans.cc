@@ -5,6 +5,7 @@
 #include <optional>
 #include <string_view>
 
+#include "analyze/merge_runs.h"
 #include "trace/slice_stream.h"
 
 namespace stepscope {
@@ -85,8 +86,7 @@ std::vector<Call> find_calls(const Trace& trace, Launches& launches) {
       calls.push_back({{block.start_ns[i], block.start_ns[i] + block.dur_ns(i)}, launch});
     }
   }
-  std::stable_sort(calls.begin(), calls.end(),
-                   [](const Call& a, const Call& b) { return a.time.begin_ns < b.time.begin_ns; });
+  merge_runs(calls, [](const Call& a, const Call& b) { return a.time.begin_ns < b.time.begin_ns; });
   return calls;
 }
 
