@@ -158,7 +158,8 @@ int get_schema(ArrowArrayStream* stream, ArrowSchema* out) {
   return guard(stream, [&](StreamStorage& storage) {
     auto root = std::make_unique<SchemaStorage>();
     root->format = "+s";
-    for (const ArrowField& field : storage.source->fields()) root->children.push_back(make_schema(field));
+    for (const ArrowField& field : storage.source->fields())
+      root->children.push_back(make_schema(field));
     fill_schema(out, root.release(), false);
     return 0;
   });

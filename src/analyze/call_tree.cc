@@ -27,9 +27,8 @@ uint32_t CallTree::child(uint32_t parent, StringId name) {
   }
   const auto id = static_cast<uint32_t>(nodes_.size());
   slots_[slot] = id;
-  nodes_.push_back({.parent = parent,
-                    .name = name,
-                    .depth = parent == kRoot ? 0 : nodes_[parent].depth + 1});
+  nodes_.push_back(
+      {.parent = parent, .name = name, .depth = parent == kRoot ? 0 : nodes_[parent].depth + 1});
   return id;
 }
 

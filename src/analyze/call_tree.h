@@ -1,5 +1,5 @@
-// CallTree: slices merged by the path of their names, as nodes in one vector. A child is found by one
-// probe of a hash table keyed by (parent node, name), so that a million slices take some ten
+// CallTree: slices merged by the path of their names, as nodes in one vector. A child is found by
+// one probe of a hash table keyed by (parent node, name), so that a million slices take some ten
 // milliseconds. Slow equivalent: std::map<std::vector<StringId>, Node>.
 //
 //   CallTree tree;

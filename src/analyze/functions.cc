@@ -1,7 +1,7 @@
-// The view `functions`: calls, own and total time of each function, as pstats has them. A function's own
-// time is its duration less that of all slices directly in it, operators too; total time counts a
-// recursive function once. Comes from slices that are function calls, else from call edges (.prof),
-// else from samples; in a trace that knows no kinds every name is a function.
+// The view `functions`: calls, own and total time of each function, as pstats has them. A
+// function's own time is its duration less that of all slices directly in it, operators too; total
+// time counts a recursive function once. Comes from slices that are function calls, else from call
+// edges (.prof), else from samples; in a trace that knows no kinds every name is a function.
 #include "analyze/function_name.h"
 #include "analyze/slice_filter.h"
 #include "analyze/text_value.h"
@@ -58,11 +58,12 @@ class FunctionTable {
   Column* thread_;
 };
 
-// Sums up slices by name. Slices of unknown kind are summed up too, apart, because only the end of the
-// stream tells whether it holds anything that is known to be a function.
+// Sums up slices by name. Slices of unknown kind are summed up too, apart, because only the end of
+// the stream tells whether it holds anything that is known to be a function.
 class FunctionCounter {
  public:
-  FunctionCounter(SliceStream& stream, const SliceFilter& filter) : stream_(stream), filter_(filter) {}
+  FunctionCounter(SliceStream& stream, const SliceFilter& filter)
+      : stream_(stream), filter_(filter) {}
 
   void add(const SliceBlock& block) {
     const auto on_close = [this](const Nesting::Slice& slice) { close(slice); };
@@ -151,8 +152,9 @@ class FunctionCounter {
 
 std::string thread_title(const SliceStream& stream, TrackId id) {
   const Track& track = stream.tracks()[index(id)];
-  std::string title = track.tid.text != kEmptyString ? std::string(stream.strings().view(track.tid.text))
-                                                     : std::to_string(track.tid.number);
+  std::string title = track.tid.text != kEmptyString
+                          ? std::string(stream.strings().view(track.tid.text))
+                          : std::to_string(track.tid.number);
   const std::string_view name = stream.strings().view(track.name);
   if (!name.empty()) title += " (" + std::string(name) + ")";
   return title;
@@ -201,7 +203,8 @@ Table functions_of_call_edges(const Trace& trace) {
   const CallEdgeColumns& edges = trace.call_edges();
   std::vector<FunctionRow> rows(trace.frames().size());
   std::vector<uint8_t> has_own(rows.size(), 0);
-  // A row whose caller is the root holds the callee's own figures; without one the callers are summed.
+  // A row whose caller is the root holds the callee's own figures; without one the callers are
+  // summed.
   for (const bool own : {true, false}) {
     for (size_t i = 0; i < edges.callee.size(); ++i) {
       const uint32_t callee = index(edges.callee[i]);
@@ -242,7 +245,8 @@ Table functions_of_samples(const Trace& trace, const SliceFilter& filter) {
     return parent < i ? parent : UINT32_MAX;
   };
   for (size_t i = stacks.size(); i-- > 0;) {
-    if (const uint32_t parent = parent_of(i); parent != UINT32_MAX) subtree_ns[parent] += subtree_ns[i];
+    if (const uint32_t parent = parent_of(i); parent != UINT32_MAX)
+      subtree_ns[parent] += subtree_ns[i];
   }
   // Children lists, then a walk that knows which frames are open above each node.
   std::vector<uint32_t> first(stacks.size() + 1, UINT32_MAX), next(stacks.size(), UINT32_MAX);
@@ -276,9 +280,11 @@ Table functions_of_samples(const Trace& trace, const SliceFilter& filter) {
   FunctionTable out(false);
   for (size_t i = 0; i < rows.size(); ++i) {
     if (rows[i].total_ns == 0) continue;
-    out.add({trace.string(frames[i].name), trace.string(frames[i].file), frames[i].line}, rows[i], "");
+    out.add({trace.string(frames[i].name), trace.string(frames[i].file), frames[i].line}, rows[i],
+            "");
   }
-  out.table.notes.push_back("times are estimated from " + text_of_count(static_cast<int64_t>(taken)) +
+  out.table.notes.push_back("times are estimated from " +
+                            text_of_count(static_cast<int64_t>(taken)) +
                             " samples; samples do not count calls");
   return std::move(out.table);
 }
@@ -291,8 +297,9 @@ Result<bool> parse_by_thread(const TableOptions& options) {
 
 void note_what_is_missing(const Functions& functions, Table& table) {
   if (table.rows() > 0 || functions.has_known || functions.knows_no_kinds) return;
-  table.notes.push_back("no function calls in this trace (torch.profiler records them with "
-                        "with_stack=True); the view tree shows what there is");
+  table.notes.push_back(
+      "no function calls in this trace (torch.profiler records them with "
+      "with_stack=True); the view tree shows what there is");
 }
 
 }  // namespace

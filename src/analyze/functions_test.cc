@@ -22,13 +22,15 @@ std::string text(Table table) {
 }
 
 TEST(FunctionName, IsTakenApart) {
-  const auto check = [](std::string_view text, std::string_view name, std::string_view file, int64_t line) {
+  const auto check = [](std::string_view text, std::string_view name, std::string_view file,
+                        int64_t line) {
     const FunctionName parsed = parse_function_name(text);
     EXPECT_EQ(parsed.name, name) << text;
     EXPECT_EQ(parsed.file, file) << text;
     EXPECT_EQ(parsed.line, line) << text;
   };
-  check("torch/nn/modules/module.py(1194): _call_impl", "_call_impl", "torch/nn/modules/module.py", 1194);
+  check("torch/nn/modules/module.py(1194): _call_impl", "_call_impl", "torch/nn/modules/module.py",
+        1194);
   check("<string>(1): <module>", "<module>", "<string>", 1);
   check("fib (/home/me/fib.py:3)", "fib", "/home/me/fib.py", 3);
   check("<built-in method len>", "<built-in method len>", "", 0);

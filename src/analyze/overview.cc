@@ -1,6 +1,7 @@
-// The view `overview`: the trace at a glance, put together from the other views. A row has a section, a
-// name, a value in the column of its unit (value_ns, value_bytes, value_count, value_text; the others
-// are null) and a share where there is one. Renderers for eyes show the value columns as one.
+// The view `overview`: the trace at a glance, put together from the other views. A row has a
+// section, a name, a value in the column of its unit (value_ns, value_bytes, value_count,
+// value_text; the others are null) and a share where there is one. Renderers for eyes show the
+// value columns as one.
 #include "analyze/json_field.h"
 #include "analyze/row_order.h"
 #include "analyze/text_value.h"
@@ -65,7 +66,8 @@ class OverviewTable {
 };
 
 std::string count_of(uint64_t count, std::string_view one) {
-  return text_of_count(static_cast<int64_t>(count)) + " " + std::string(one) + (count == 1 ? "" : "s");
+  return text_of_count(static_cast<int64_t>(count)) + " " + std::string(one) +
+         (count == 1 ? "" : "s");
 }
 
 void add_trace(const Trace& trace, OverviewTable& out) {
@@ -75,7 +77,8 @@ void add_trace(const Trace& trace, OverviewTable& out) {
   out.add_ns("span", trace.end_ns() - trace.begin_ns());
   out.add_count("slices", trace.slices().size());
   if (!trace.samples().time_ns.empty()) out.add_count("samples", trace.samples().time_ns.size());
-  if (!trace.call_edges().callee.empty()) out.add_count("call edges", trace.call_edges().callee.size());
+  if (!trace.call_edges().callee.empty())
+    out.add_count("call edges", trace.call_edges().callee.size());
   std::array<uint64_t, 4> kinds{};
   for (const Track& track : trace.tracks()) ++kinds[static_cast<size_t>(track.kind)];
   std::string lanes;
@@ -83,7 +86,8 @@ void add_trace(const Trace& trace, OverviewTable& out) {
     if (kinds[kind] == 0) continue;
     const std::string_view name = track_kind_name(static_cast<TrackKind>(kind));
     lanes += (lanes.empty() ? "" : ", ") +
-             count_of(kinds[kind], static_cast<TrackKind>(kind) == TrackKind::kAsync ? "async lane" : name);
+             count_of(kinds[kind],
+                      static_cast<TrackKind>(kind) == TrackKind::kAsync ? "async lane" : name);
   }
   if (!lanes.empty()) out.add_text("tracks", lanes);
   if (!trace.processes().empty()) out.add_count("processes", trace.processes().size());
@@ -168,7 +172,8 @@ void add_devices(const Table& devices, OverviewTable& out) {
     }
     for (const auto& [column_name, title] : kFigures) {
       const Column* column = devices.find(column_name);
-      if (column != nullptr && !column->is_null(row)) out.add_fraction(title, column->get_number(row));
+      if (column != nullptr && !column->is_null(row))
+        out.add_fraction(title, column->get_number(row));
     }
   }
 }
@@ -200,9 +205,10 @@ void add_memory(const Trace& trace, OverviewTable& out) {
 }
 
 bool has_kind(const Trace& trace, std::initializer_list<SliceKind> kinds) {
-  return std::any_of(trace.labels().all().begin(), trace.labels().all().end(), [&](const Label& label) {
-    return std::find(kinds.begin(), kinds.end(), label.kind) != kinds.end();
-  });
+  return std::any_of(trace.labels().all().begin(), trace.labels().all().end(),
+                     [&](const Label& label) {
+                       return std::find(kinds.begin(), kinds.end(), label.kind) != kinds.end();
+                     });
 }
 
 }  // namespace
@@ -219,7 +225,8 @@ Result<Table> overview(const Trace& trace, const TableOptions& options) {
   const bool has_device_work = has_kind(trace, {SliceKind::kKernel, SliceKind::kMemcpy});
   const bool has_functions = has_kind(trace, {SliceKind::kPython, SliceKind::kCall}) ||
                              !trace.call_edges().callee.empty() ||
-                             !trace.samples().time_ns.empty() || (!has_operators && !has_device_work);
+                             !trace.samples().time_ns.empty() ||
+                             (!has_operators && !has_device_work);
   if (has_steps || has_operators || has_device_work) {
     Result<Table> table = steps(trace, part);
     if (!table) return table;
@@ -252,8 +259,9 @@ Result<Table> overview(const Trace& trace, const TableOptions& options) {
   if (!trace.allocations().time_ns.empty()) {
     add_memory(trace, out);
   } else if (has_operators) {
-    out.table.notes.push_back("no memory in this trace (torch.profiler records it with "
-                              "profile_memory=True)");
+    out.table.notes.push_back(
+        "no memory in this trace (torch.profiler records it with "
+        "profile_memory=True)");
   }
   return std::move(out.table);
 }

@@ -1,6 +1,6 @@
-// Pattern: a user's regular expression (--filter, --track), searched for anywhere in a text. RE2 does the
-// work: patterns come from users and from the viewer's requests, names from hostile files, and RE2 takes
-// time linear in the text and bounded memory and stack for every pattern.
+// Pattern: a user's regular expression (--filter, --track), searched for anywhere in a text. RE2
+// does the work: patterns come from users and from the viewer's requests, names from hostile files,
+// and RE2 takes time linear in the text and bounded memory and stack for every pattern.
 //
 //   Result<Pattern> pattern = Pattern::make("conv|gemm");
 //   if (!pattern) return pattern.status();   // "bad regular expression 'a(': missing ): a("

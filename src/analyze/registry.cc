@@ -10,8 +10,8 @@ namespace stepscope {
 namespace {
 
 constexpr std::array kViews = {
-    View{"overview", "the trace at a glance: span, steps, devices, what costs most", "", 0, overview,
-         nullptr},
+    View{"overview", "the trace at a glance: span, steps, devices, what costs most", "", 0,
+         overview, nullptr},
     View{"steps", "where the time of each training step goes", "", 50, steps, nullptr},
     View{"operators", "framework operators on the host, by name (--by shape, --by stack)",
          "-self_host_ns", 20, operators, stream_operators},
@@ -51,8 +51,9 @@ Result<Table> make_view(const Trace& trace, std::string_view name, const TableOp
   if (!table) return table;
   Status status = filter_rows(*table, options.filter);
   if (!status) return status;
-  const bool has_default_sort = table->find(view->default_sort.substr(
-                                    std::min<size_t>(1, view->default_sort.size()))) != nullptr;
+  const bool has_default_sort =
+      table->find(view->default_sort.substr(std::min<size_t>(1, view->default_sort.size()))) !=
+      nullptr;
   if (!options.sort.empty()) {
     status = sort_rows(*table, options.sort);
   } else if (has_default_sort) {

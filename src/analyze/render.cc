@@ -18,10 +18,14 @@ std::optional<TableFormat> find_table_format(std::string_view name) {
 void render_table(const Table& table, TableFormat format, const TextStyle& style,
                   const TextSink& sink) {
   switch (format) {
-    case TableFormat::kText: return render_text(table, style, sink);
-    case TableFormat::kJson: return render_json(table, sink);
-    case TableFormat::kCsv: return render_csv(table, sink);
-    case TableFormat::kMarkdown: return render_markdown(table, sink);
+    case TableFormat::kText:
+      return render_text(table, style, sink);
+    case TableFormat::kJson:
+      return render_json(table, sink);
+    case TableFormat::kCsv:
+      return render_csv(table, sink);
+    case TableFormat::kMarkdown:
+      return render_markdown(table, sink);
   }
 }
 

@@ -1,8 +1,7 @@
 // How a table goes out. Each format is one file; this is the front that the command line uses.
 //
-//   auto format = find_table_format("json");
-//   render_table(table, *format, {.width = 120, .color = true},
-//                [](std::string_view chunk) { std::fwrite(chunk.data(), 1, chunk.size(), stdout); });
+//   const auto print = [](std::string_view chunk) { std::fwrite(…, stdout); };
+//   render_table(table, *find_table_format("json"), {.width = 120, .color = true}, print);
 //
 // A renderer gives its text in chunks of about 64 KiB, so that a table of millions of rows needs no
 // second copy of itself in memory.

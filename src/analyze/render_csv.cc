@@ -30,8 +30,12 @@ void append_cell(std::string& out, const Column& column, size_t row) {
   char digits[32];
   std::to_chars_result end{};
   switch (column.type()) {
-    case ColumnType::kString: append_field(out, column.get_string(row)); return;
-    case ColumnType::kBool: out += column.get_int(row) != 0 ? "true" : "false"; return;
+    case ColumnType::kString:
+      append_field(out, column.get_string(row));
+      return;
+    case ColumnType::kBool:
+      out += column.get_int(row) != 0 ? "true" : "false";
+      return;
     case ColumnType::kInt:
       end = std::to_chars(digits, digits + sizeof digits, column.get_int(row));
       break;

@@ -24,9 +24,15 @@ void append_cell(std::string& out, const Column& column, size_t row) {
     return;
   }
   switch (column.type()) {
-    case ColumnType::kInt: append_number(out, column.get_int(row)); break;
-    case ColumnType::kBool: out += column.get_int(row) != 0 ? "true" : "false"; break;
-    case ColumnType::kString: append_json_string(out, column.get_string(row)); break;
+    case ColumnType::kInt:
+      append_number(out, column.get_int(row));
+      break;
+    case ColumnType::kBool:
+      out += column.get_int(row) != 0 ? "true" : "false";
+      break;
+    case ColumnType::kString:
+      append_json_string(out, column.get_string(row));
+      break;
     case ColumnType::kDouble:
       if (std::isfinite(column.get_double(row))) {
         append_number(out, column.get_double(row));
@@ -80,11 +86,21 @@ void append_json_string(std::string& out, std::string_view text) {
     out.append(text.substr(copied, i - copied));
     copied = i + 1;
     switch (c) {
-      case '"': out += "\\\""; break;
-      case '\\': out += "\\\\"; break;
-      case '\n': out += "\\n"; break;
-      case '\r': out += "\\r"; break;
-      case '\t': out += "\\t"; break;
+      case '"':
+        out += "\\\"";
+        break;
+      case '\\':
+        out += "\\\\";
+        break;
+      case '\n':
+        out += "\\n";
+        break;
+      case '\r':
+        out += "\\r";
+        break;
+      case '\t':
+        out += "\\t";
+        break;
       default:
         out += "\\u00";
         out += kHex[c >> 4];

@@ -1,7 +1,7 @@
-// A table as JSON: {"view", "columns": [{"name", "unit"}], "rows": [[...]], "stats": {...}}, a row per
-// line. Times are integers in ns, sizes in bytes, fractions 0..1, missing is null. `stats` has every
-// counter that is not 0, `rows_total` (rows before --limit), and `notes` where there are any. The text
-// is always valid UTF-8.
+// A table as JSON: {"view", "columns": [{"name", "unit"}], "rows": [[...]], "stats": {...}}, a row
+// per line. Times are integers in ns, sizes in bytes, fractions 0..1, missing is null. `stats` has
+// every counter that is not 0, `rows_total` (rows before --limit), and `notes` where there are any.
+// The text is always valid UTF-8.
 #pragma once
 
 #include <string>

@@ -15,8 +15,12 @@ void append_escaped(std::string& out, std::string_view text) {
   for (size_t i = 0; i + 1 < indent; i += 2) out += "&emsp;";
   for (const char c : text.substr(indent)) {
     switch (c) {
-      case '<': out += "&lt;"; break;
-      case '&': out += "&amp;"; break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '&':
+        out += "&amp;";
+        break;
       case '\\':
       case '`':
       case '*':
@@ -24,8 +28,11 @@ void append_escaped(std::string& out, std::string_view text) {
       case '[':
       case ']':
       case '~':
-      case '|': out += '\\'; [[fallthrough]];
-      default: out += c;
+      case '|':
+        out += '\\';
+        [[fallthrough]];
+      default:
+        out += c;
     }
   }
 }

@@ -1,5 +1,5 @@
-// A table as GitHub Markdown, for issues and pull requests: values as people read them, numbers to the
-// right, everything in a name that Markdown or HTML would take for markup escaped.
+// A table as GitHub Markdown, for issues and pull requests: values as people read them, numbers to
+// the right, everything in a name that Markdown or HTML would take for markup escaped.
 #pragma once
 
 #include "analyze/render.h"

@@ -62,8 +62,9 @@ TEST(RenderJson, IsValidUtf8AlsoWhereNamesAreNot) {
 }
 
 TEST(RenderJson, TableWithoutRowsOrColumnsIsWhole) {
-  EXPECT_EQ(render_table(Table("x"), TableFormat::kJson),
-            "{\"view\": \"x\",\n \"columns\": [],\n \"rows\": [],\n \"stats\": {\"rows_total\": 0}}\n");
+  EXPECT_EQ(
+      render_table(Table("x"), TableFormat::kJson),
+      "{\"view\": \"x\",\n \"columns\": [],\n \"rows\": [],\n \"stats\": {\"rows_total\": 0}}\n");
 }
 
 TEST(RenderCsv, QuotesWhatNeedsIt) {
@@ -97,22 +98,26 @@ TEST(RenderText, FitsEveryWidth) {
   Table table = make_table();
   table.notes.push_back("a note that is longer than a narrow terminal is wide, by some words");
   for (size_t width = 16; width < 120; ++width) {
-    const std::string text = render_table(table, TableFormat::kText, {.width = width, .color = false});
+    const std::string text =
+        render_table(table, TableFormat::kText, {.width = width, .color = false});
     EXPECT_LE(widest_line(text), width) << text;
   }
 }
 
 TEST(RenderText, NamesTheColumnsThatHadNoRoom) {
-  const std::string text = render_table(make_table(), TableFormat::kText, {.width = 40, .color = false});
+  const std::string text =
+      render_table(make_table(), TableFormat::kText, {.width = 40, .color = false});
   EXPECT_NE(text.find("more column"), std::string::npos) << text;
   EXPECT_NE(text.find("tensor_cores"), std::string::npos) << text;
 }
 
 TEST(RenderText, HasEscapesOnlyWhenColorsAreAskedFor) {
-  EXPECT_EQ(render_table(make_table(), TableFormat::kText, {.width = 80, .color = false}).find('\x1b'),
-            std::string::npos);
-  EXPECT_NE(render_table(make_table(), TableFormat::kText, {.width = 80, .color = true}).find('\x1b'),
-            std::string::npos);
+  EXPECT_EQ(
+      render_table(make_table(), TableFormat::kText, {.width = 80, .color = false}).find('\x1b'),
+      std::string::npos);
+  EXPECT_NE(
+      render_table(make_table(), TableFormat::kText, {.width = 80, .color = true}).find('\x1b'),
+      std::string::npos);
 }
 
 TEST(RenderText, IndentsATreeByDepth) {

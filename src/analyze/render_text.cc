@@ -56,7 +56,8 @@ std::vector<std::string> wrap_words(std::string_view text, size_t width) {
 
 size_t longest_word(std::string_view text) {
   size_t longest = 0;
-  for (const std::string& word : wrap_words(text, 0)) longest = std::max(longest, display_width(word));
+  for (const std::string& word : wrap_words(text, 0))
+    longest = std::max(longest, display_width(word));
   return longest;
 }
 
@@ -72,8 +73,8 @@ std::string bar(double fraction) {
 
 size_t smallest_width(const FittedColumn& column, bool is_first_text, size_t width) {
   if (column.text.is_number) return column.natural;
-  const size_t wanted = is_first_text ? std::max<size_t>(16, width * 3 / 10)
-                                      : std::max<size_t>(10, width / 5);
+  const size_t wanted =
+      is_first_text ? std::max<size_t>(16, width * 3 / 10) : std::max<size_t>(10, width / 5);
   return std::min(column.natural, wanted);
 }
 
@@ -202,8 +203,9 @@ void append_footer(std::string& out, const Table& table, const std::vector<std::
   if (!dropped.empty()) {
     std::string names;
     for (const std::string& name : dropped) names += (names.empty() ? "" : ", ") + name;
-    lines.push_back(std::to_string(dropped.size()) + (dropped.size() == 1 ? " more column" : " more columns") +
-                    " (" + printable(names) + "): widen the terminal, or --format csv|json");
+    lines.push_back(std::to_string(dropped.size()) +
+                    (dropped.size() == 1 ? " more column" : " more columns") + " (" +
+                    printable(names) + "): widen the terminal, or --format csv|json");
   }
   const size_t own = lines.size();
   for (std::string& line : build_footer(table)) lines.push_back(std::move(line));

@@ -1,5 +1,6 @@
-// A table for a terminal: fits its width, values as people read them, names shortened in the middle,
-// colours only when asked for. What does not fit is left out from the right, and that is said.
+// A table for a terminal: fits its width, values as people read them, names shortened in the
+// middle, colours only when asked for. What does not fit is left out from the right, and that is
+// said.
 //
 //   render_text(table, {.width = 80}, sink);
 //

@@ -37,7 +37,8 @@ std::vector<uint32_t> rows_in_order(size_t count) {
 
 int compare_values(const Column& column, uint32_t a, uint32_t b) {
   switch (column.type()) {
-    case ColumnType::kString: return column.get_string(a).compare(column.get_string(b));
+    case ColumnType::kString:
+      return column.get_string(a).compare(column.get_string(b));
     case ColumnType::kDouble: {
       const double x = column.get_double(a), y = column.get_double(b);
       return x < y ? -1 : x > y ? 1 : 0;
@@ -129,8 +130,7 @@ Status sort_rows(Table& table, std::string_view key) {
     return Status::error("--sort: the view '" + table.view() + "' has no column '" +
                          std::string(name) + "'; there are: " + names);
   }
-  const bool descending =
-      sign == '-' || (sign != '+' && column->type() != ColumnType::kString);
+  const bool descending = sign == '-' || (sign != '+' && column->type() != ColumnType::kString);
   std::vector<uint32_t> rows = rows_in_order(table.rows());
   std::stable_sort(rows.begin(), rows.end(), [&](uint32_t a, uint32_t b) {
     if (column->is_null(a) || column->is_null(b)) return !column->is_null(a) && column->is_null(b);

@@ -1,6 +1,7 @@
-// Which rows of a table are shown, and in what order: --filter, --sort, --limit. Written once for all
-// views. A table with a column `depth` is a tree in pre-order and stays one: sorting orders siblings,
-// a filter keeps the way to each match and what is below it, a limit keeps the heaviest nodes.
+// Which rows of a table are shown, and in what order: --filter, --sort, --limit. Written once for
+// all views. A table with a column `depth` is a tree in pre-order and stays one: sorting orders
+// siblings, a filter keeps the way to each match and what is below it, a limit keeps the heaviest
+// nodes.
 //
 //   Status status = filter_rows(table, "conv");
 //   if (status) status = sort_rows(table, "-total_ns");

@@ -27,8 +27,8 @@ std::optional<int64_t> parse_number(std::string_view text) {
   return number;
 }
 
-// A number is a track's id as the view `tracks` shows it; where there is no such track, a thread's or
-// a stream's number.
+// A number is a track's id as the view `tracks` shows it; where there is no such track, a thread's
+// or a stream's number.
 bool take_by_number(const Trace& trace, int64_t number, std::vector<uint8_t>& taken) {
   if (number >= 0 && static_cast<uint64_t>(number) < taken.size()) {
     taken[static_cast<size_t>(number)] = 1;
@@ -59,14 +59,20 @@ std::string track_title(const Trace& trace, TrackId id) {
   }
   const std::string_view name = trace.string(track.name);
   switch (track.kind) {
-    case TrackKind::kCounter: title += " / " + std::string(name); return title;
-    case TrackKind::kAsync: title += " / async"; break;
+    case TrackKind::kCounter:
+      title += " / " + std::string(name);
+      return title;
+    case TrackKind::kAsync:
+      title += " / async";
+      break;
     case TrackKind::kStream:
       if (track.device >= 0) title += " / device " + std::to_string(track.device);
-      title += " / stream " +
-               (track.stream >= 0 ? std::to_string(track.stream) : foreign_id_text(trace, track.tid));
+      title += " / stream " + (track.stream >= 0 ? std::to_string(track.stream)
+                                                 : foreign_id_text(trace, track.tid));
       break;
-    case TrackKind::kThread: title += " / thread " + foreign_id_text(trace, track.tid); break;
+    case TrackKind::kThread:
+      title += " / thread " + foreign_id_text(trace, track.tid);
+      break;
   }
   if (!name.empty()) title += " (" + std::string(name) + ")";
   return title;

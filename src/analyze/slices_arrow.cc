@@ -56,11 +56,11 @@ class SliceSource : public ArrowSource {
   explicit SliceSource(std::shared_ptr<const Trace> trace) : trace_(std::move(trace)) {}
 
   std::vector<ArrowField> fields() override {
-    return {{"id", "I", "", false, ""},          {"track_id", "I", "", false, ""},
-            {"track", "i", "", false, "u"},      {"name", "i", "", false, "u"},
-            {"category", "i", "", false, "u"},   {"kind", "i", "", false, "u"},
-            {"start_ns", "l", "ns", false, ""},  {"dur_ns", "l", "ns", false, ""},
-            {"self_ns", "l", "ns", false, ""},   {"parent_id", "I", "", true, ""},
+    return {{"id", "I", "", false, ""},         {"track_id", "I", "", false, ""},
+            {"track", "i", "", false, "u"},     {"name", "i", "", false, "u"},
+            {"category", "i", "", false, "u"},  {"kind", "i", "", false, "u"},
+            {"start_ns", "l", "ns", false, ""}, {"dur_ns", "l", "ns", false, ""},
+            {"self_ns", "l", "ns", false, ""},  {"parent_id", "I", "", true, ""},
             {"depth", "S", "", false, ""}};
   }
 
@@ -88,7 +88,8 @@ class SliceSource : public ArrowSource {
     status = number_texts(
         labels.size(), [&](size_t i) { return trace.string(labels[i].category); }, categories_);
     if (!status) return status;
-    status = number_texts(labels.size(), [&](size_t i) { return kind_name(labels[i].kind); }, kinds_);
+    status = number_texts(
+        labels.size(), [&](size_t i) { return kind_name(labels[i].kind); }, kinds_);
     if (!status) return status;
     status = number_texts(
         trace.tracks().size(),
@@ -139,7 +140,8 @@ class SliceSource : public ArrowSource {
     batch.push_back(make_texts(begin, end, kinds_, label));
     batch.push_back(make_column<int64_t>(
         begin, end, [&](uint32_t row) { return slices.start_ns[row] - trace_->begin_ns(); }));
-    batch.push_back(make_column<int64_t>(begin, end, [&](uint32_t row) { return slices.dur_ns[row]; }));
+    batch.push_back(
+        make_column<int64_t>(begin, end, [&](uint32_t row) { return slices.dur_ns[row]; }));
     batch.push_back(make_column<int64_t>(begin, end, [&](uint32_t row) { return self_ns_[row]; }));
     ArrowValidity has_parent(end - begin);
     for (uint32_t row = begin; row < end; ++row) has_parent.push(slices.parent[row] != kNoSlice);
@@ -147,7 +149,8 @@ class SliceSource : public ArrowSource {
         make_column<uint32_t>(begin, end, [&](uint32_t row) { return index(slices.parent[row]); }));
     batch.back().buffers[0] = has_parent.finish();
     batch.back().null_count = has_parent.null_count();
-    batch.push_back(make_column<uint16_t>(begin, end, [&](uint32_t row) { return slices.depth[row]; }));
+    batch.push_back(
+        make_column<uint16_t>(begin, end, [&](uint32_t row) { return slices.depth[row]; }));
     return batch;
   }
 

@@ -35,9 +35,12 @@ class ResultTable : public SqlTable {
     if (column.is_null(row)) return cell.set_null();
     switch (column.type()) {
       case ColumnType::kInt:
-      case ColumnType::kBool: return cell.set(column.get_int(row));
-      case ColumnType::kDouble: return cell.set(column.get_double(row));
-      case ColumnType::kString: return cell.set(std::string_view(column.get_string(row)));
+      case ColumnType::kBool:
+        return cell.set(column.get_int(row));
+      case ColumnType::kDouble:
+        return cell.set(column.get_double(row));
+      case ColumnType::kString:
+        return cell.set(std::string_view(column.get_string(row)));
     }
   }
 
@@ -45,9 +48,12 @@ class ResultTable : public SqlTable {
   static const char* type_of(ColumnType type) {
     switch (type) {
       case ColumnType::kInt:
-      case ColumnType::kBool: return "INTEGER";
-      case ColumnType::kDouble: return "REAL";
-      case ColumnType::kString: return "TEXT";
+      case ColumnType::kBool:
+        return "INTEGER";
+      case ColumnType::kDouble:
+        return "REAL";
+      case ColumnType::kString:
+        return "TEXT";
     }
     return "";
   }
@@ -57,22 +63,26 @@ class ResultTable : public SqlTable {
 };
 
 // Reading, and nothing else: the trace can not be changed, and no other file be reached.
-int authorize(void*, int action, const char* first, const char* second, const char*, const char*) {
-  static constexpr std::array kHarmlessPragmas = {"table_info", "table_xinfo", "table_list",
-                                                  "function_list", "module_list", "compile_options"};
+int authorize(void* is_declaring, int action, const char* first, const char* second, const char*,
+              const char*) {
+  static constexpr std::array kHarmlessPragmas = {
+      "table_info", "table_xinfo", "table_list", "function_list", "module_list", "compile_options"};
+  if (*static_cast<const bool*>(is_declaring)) return SQLITE_OK;
   switch (action) {
     case SQLITE_SELECT:
     case SQLITE_READ:
-    case SQLITE_RECURSIVE: return SQLITE_OK;
+    case SQLITE_RECURSIVE:
+      return SQLITE_OK;
     case SQLITE_FUNCTION:
       return second != nullptr && sqlite3_stricmp(second, "load_extension") == 0 ? SQLITE_DENY
-                                                                                  : SQLITE_OK;
+                                                                                 : SQLITE_OK;
     case SQLITE_PRAGMA:
       for (const char* pragma : kHarmlessPragmas) {
         if (first != nullptr && sqlite3_stricmp(first, pragma) == 0) return SQLITE_OK;
       }
       return SQLITE_DENY;
-    default: return SQLITE_DENY;
+    default:
+      return SQLITE_DENY;
   }
 }
 
@@ -88,7 +98,9 @@ class ResultColumn {
     if (type == SQLITE_FLOAT && type_ == ColumnType::kInt) become_double();
     if ((type == SQLITE_TEXT || type == SQLITE_BLOB) && type_ != ColumnType::kString) become_text();
     switch (type_) {
-      case ColumnType::kDouble: doubles_.push_back(sqlite3_column_double(statement, column)); break;
+      case ColumnType::kDouble:
+        doubles_.push_back(sqlite3_column_double(statement, column));
+        break;
       case ColumnType::kString: {
         // SQLite turns numbers into text here.
         const auto* text = static_cast<const char*>(
@@ -98,7 +110,8 @@ class ResultColumn {
         strings_.emplace_back(text == nullptr ? std::string() : std::string(text, bytes));
         break;
       }
-      default: ints_.push_back(sqlite3_column_int64(statement, column));
+      default:
+        ints_.push_back(sqlite3_column_int64(statement, column));
     }
   }
 
@@ -167,7 +180,8 @@ class SqlSession::Impl {
     for (const View& view : views()) {
       const auto has_name = [&](const SqlTableSource& source) { return source.name == view.name; };
       if (std::any_of(tables_.begin(), tables_.end(), has_name)) continue;
-      views_.push_back({std::string(view.name), [this, &view] { return make_view_table(view); }, nullptr});
+      views_.push_back({std::string(view.name), [this, &view] { return make_view_table(view); },
+                        nullptr, &is_declaring_});
     }
     for (SqlTableSource& source : tables_) {
       if (Status status = register_sql_table(db_, source, true); !status) return status;
@@ -175,7 +189,13 @@ class SqlSession::Impl {
     for (SqlTableSource& source : views_) {
       if (Status status = register_sql_table(db_, source, false); !status) return status;
     }
-    sqlite3_set_authorizer(db_, authorize, nullptr);
+    // SQLite's own table functions are told their columns on first use, which the authorizer would
+    // take for a CREATE TABLE.
+    sqlite3_exec(db_,
+                 "SELECT 1 FROM json_each('[]'), json_tree('[]'), pragma_table_info('x'), "
+                 "pragma_table_xinfo('x'), pragma_table_list",
+                 nullptr, nullptr, nullptr);
+    sqlite3_set_authorizer(db_, authorize, &is_declaring_);
     return {};
   }
 
@@ -183,8 +203,7 @@ class SqlSession::Impl {
     if (sql.size() > INT_MAX) return Status::error("the statement is too long");
     sqlite3_stmt* raw = nullptr;
     const char* tail = nullptr;
-    const int code =
-        sqlite3_prepare_v2(db_, sql.data(), static_cast<int>(sql.size()), &raw, &tail);
+    const int code = sqlite3_prepare_v2(db_, sql.data(), static_cast<int>(sql.size()), &raw, &tail);
     const Statement statement(raw, sqlite3_finalize);
     if (code != SQLITE_OK) return Status::error(explain(code));
     if (raw == nullptr) return Status::error("there is no SQL in it");
@@ -194,7 +213,8 @@ class SqlSession::Impl {
     if (sqlite3_column_count(raw) == 0) return Status::error("only SELECT gives a table");
 
     should_stop_ = options.should_stop;
-    sqlite3_progress_handler(db_, should_stop_ ? kOpsBetweenQuestions : 0, ask_whether_to_stop, this);
+    sqlite3_progress_handler(db_, should_stop_ ? kOpsBetweenQuestions : 0, ask_whether_to_stop,
+                             this);
     Result<Table> table = collect(raw, options.max_rows);
     sqlite3_progress_handler(db_, 0, nullptr, nullptr);
     return table;
@@ -271,6 +291,7 @@ class SqlSession::Impl {
   SqlTraceData data_;
   std::vector<SqlTableSource> tables_, views_;
   std::function<bool()> should_stop_;
+  bool is_declaring_ = false;
   sqlite3* db_ = nullptr;
 };
 

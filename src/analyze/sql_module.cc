@@ -89,8 +89,13 @@ int connect(sqlite3* db, void* aux, int, const char* const*, sqlite3_vtab** out,
     return SQLITE_ERROR;
   }
   const std::string declaration = "CREATE TABLE x(" + column_list(*source.table) + ")";
+  if (source.is_declaring != nullptr) *source.is_declaring = true;
   const int code = sqlite3_declare_vtab(db, declaration.c_str());
-  if (code != SQLITE_OK) return code;
+  if (source.is_declaring != nullptr) *source.is_declaring = false;
+  if (code != SQLITE_OK) {
+    *error = sqlite3_mprintf("%s", sqlite3_errmsg(db));
+    return code;
+  }
   sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
   auto* table = new VirtualTable{};
   table->table = source.table.get();
@@ -105,12 +110,23 @@ int disconnect(sqlite3_vtab* table) {
 
 bool find_op(unsigned char code, SqlOp& op) {
   switch (code) {
-    case SQLITE_INDEX_CONSTRAINT_EQ: op = SqlOp::kEqual; return true;
-    case SQLITE_INDEX_CONSTRAINT_LT: op = SqlOp::kLess; return true;
-    case SQLITE_INDEX_CONSTRAINT_LE: op = SqlOp::kLessEqual; return true;
-    case SQLITE_INDEX_CONSTRAINT_GT: op = SqlOp::kGreater; return true;
-    case SQLITE_INDEX_CONSTRAINT_GE: op = SqlOp::kGreaterEqual; return true;
-    default: return false;
+    case SQLITE_INDEX_CONSTRAINT_EQ:
+      op = SqlOp::kEqual;
+      return true;
+    case SQLITE_INDEX_CONSTRAINT_LT:
+      op = SqlOp::kLess;
+      return true;
+    case SQLITE_INDEX_CONSTRAINT_LE:
+      op = SqlOp::kLessEqual;
+      return true;
+    case SQLITE_INDEX_CONSTRAINT_GT:
+      op = SqlOp::kGreater;
+      return true;
+    case SQLITE_INDEX_CONSTRAINT_GE:
+      op = SqlOp::kGreaterEqual;
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -168,7 +184,8 @@ void set_cost(const std::vector<Condition>& conditions, double rows, sqlite3_ind
         cost /= 3;
         found /= 50;
         break;
-      case SqlSearch::kNone: break;
+      case SqlSearch::kNone:
+        break;
     }
   }
   info->estimatedCost = std::max(cost, 1.0);
@@ -226,7 +243,8 @@ int close_cursor(sqlite3_vtab_cursor* cursor) {
   return SQLITE_OK;
 }
 
-int filter(sqlite3_vtab_cursor* raw, int order, const char* plan, int count, sqlite3_value** values) {
+int filter(sqlite3_vtab_cursor* raw, int order, const char* plan, int count,
+           sqlite3_value** values) {
   Cursor& cursor = *static_cast<Cursor*>(raw);
   cursor.plan = RowPlan(cursor.table->rows());
   if (order == kInOrder) cursor.plan.use_order(cursor.table->order());

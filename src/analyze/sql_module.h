@@ -110,6 +110,9 @@ struct SqlTableSource {
   std::string name;
   std::function<Result<std::unique_ptr<SqlTable>>()> make;
   std::unique_ptr<SqlTable> table;
+  // True while SQLite is told the columns, which it takes for a CREATE TABLE: an authorizer must
+  // let that pass. Null where there is none.
+  bool* is_declaring = nullptr;
 };
 
 // With `is_listed`, the table is also made at once and stands in sqlite_schema. The source must

@@ -131,24 +131,29 @@ struct Interval {  // both ends belong to it
   int64_t first = INT64_MIN, last = INT64_MAX;
 };
 
-// The whole numbers that a condition allows; nothing where the value is no whole number, and the search
-// is left to SQLite.
+// The whole numbers that a condition allows; nothing where the value is no whole number, and the
+// search is left to SQLite.
 std::optional<Interval> interval_of(SqlOp op, sqlite3_value* value) {
   if (sqlite3_value_type(value) != SQLITE_INTEGER) return std::nullopt;
   const int64_t number = sqlite3_value_int64(value);
   Interval interval;
   switch (op) {
-    case SqlOp::kEqual: return Interval{number, number};
+    case SqlOp::kEqual:
+      return Interval{number, number};
     case SqlOp::kLess:
       if (number == INT64_MIN) return std::nullopt;
       interval.last = number - 1;
       break;
-    case SqlOp::kLessEqual: interval.last = number; break;
+    case SqlOp::kLessEqual:
+      interval.last = number;
+      break;
     case SqlOp::kGreater:
       if (number == INT64_MAX) return std::nullopt;
       interval.first = number + 1;
       break;
-    case SqlOp::kGreaterEqual: interval.first = number; break;
+    case SqlOp::kGreaterEqual:
+      interval.first = number;
+      break;
   }
   return interval;
 }
@@ -183,7 +188,8 @@ const Track* find_track(Data& data, SqlOp op, sqlite3_value* value, RowPlan& pla
 void narrow_slice_track(Data& data, SqlOp op, sqlite3_value* value, RowPlan& plan) {
   bool is_known = false;
   const Track* track = find_track(data, op, value, plan, is_known);
-  if (track != nullptr) plan.keep(track->first_slice, uint64_t{track->first_slice} + track->slice_count);
+  if (track != nullptr)
+    plan.keep(track->first_slice, uint64_t{track->first_slice} + track->slice_count);
 }
 
 void narrow_counter_track(Data& data, SqlOp op, sqlite3_value* value, RowPlan& plan) {
@@ -250,7 +256,8 @@ void mark_labels(Data& data, RowPlan& plan, const Matches& matches) {
 
 void narrow_name(Data& data, SqlOp, sqlite3_value* value, RowPlan& plan) {
   if (const auto text = text_of(value)) {
-    mark_labels(data, plan, [&](const Label& label) { return data.trace.string(label.name) == *text; });
+    mark_labels(data, plan,
+                [&](const Label& label) { return data.trace.string(label.name) == *text; });
   }
 }
 
@@ -274,9 +281,9 @@ void narrow_by_order(const std::vector<uint32_t>& order, const SliceOf& slice_of
   const auto interval = interval_of(op, value);
   if (!interval) return;
   const int64_t wanted = interval->first;
-  const auto from = std::lower_bound(order.begin(), order.end(), wanted, [&](uint32_t row, int64_t id) {
-    return int64_t{index(slice_of(row))} < id;
-  });
+  const auto from = std::lower_bound(
+      order.begin(), order.end(), wanted,
+      [&](uint32_t row, int64_t id) { return int64_t{index(slice_of(row))} < id; });
   const auto to = std::upper_bound(from, order.end(), wanted, [&](int64_t id, uint32_t row) {
     return id < int64_t{index(slice_of(row))};
   });
@@ -297,7 +304,8 @@ const Label& label_of_slice(Data& data, uint64_t row) {
 }
 
 constexpr ColumnSpec kSlices[] = {
-    {"id", "INTEGER", [](Data&, uint64_t row, SqlCell& cell) { cell.set(static_cast<int64_t>(row)); },
+    {"id", "INTEGER",
+     [](Data&, uint64_t row, SqlCell& cell) { cell.set(static_cast<int64_t>(row)); },
      SqlSearch::kUnique, narrow_row},
     {"track_id", "INTEGER",
      [](Data& data, uint64_t row, SqlCell& cell) {
@@ -321,7 +329,9 @@ constexpr ColumnSpec kSlices[] = {
      },
      SqlSearch::kLabel, narrow_category},
     {"kind", "TEXT",
-     [](Data& data, uint64_t row, SqlCell& cell) { cell.set(kind_name(label_of_slice(data, row).kind)); },
+     [](Data& data, uint64_t row, SqlCell& cell) {
+       cell.set(kind_name(label_of_slice(data, row).kind));
+     },
      SqlSearch::kLabel, narrow_kind},
     {"start_ns", "INTEGER",
      [](Data& data, uint64_t row, SqlCell& cell) {
@@ -333,10 +343,14 @@ constexpr ColumnSpec kSlices[] = {
     {"self_ns", "INTEGER",
      [](Data& data, uint64_t row, SqlCell& cell) { cell.set(data.self_ns()[row]); }},
     {"parent_id", "INTEGER",
-     [](Data& data, uint64_t row, SqlCell& cell) { set_slice(cell, data.trace.slices().parent[row]); },
+     [](Data& data, uint64_t row, SqlCell& cell) {
+       set_slice(cell, data.trace.slices().parent[row]);
+     },
      SqlSearch::kLookup, narrow_parent},
     {"depth", "INTEGER",
-     [](Data& data, uint64_t row, SqlCell& cell) { cell.set(int64_t{data.trace.slices().depth[row]}); }},
+     [](Data& data, uint64_t row, SqlCell& cell) {
+       cell.set(int64_t{data.trace.slices().depth[row]});
+     }},
 };
 
 class SliceTable : public TraceTable {
@@ -357,10 +371,13 @@ class SliceTable : public TraceTable {
 const Track& track_at(Data& data, uint64_t row) { return data.trace.tracks()[row]; }
 
 constexpr ColumnSpec kTracks[] = {
-    {"id", "INTEGER", [](Data&, uint64_t row, SqlCell& cell) { cell.set(static_cast<int64_t>(row)); },
+    {"id", "INTEGER",
+     [](Data&, uint64_t row, SqlCell& cell) { cell.set(static_cast<int64_t>(row)); },
      SqlSearch::kUnique, narrow_row},
     {"kind", "TEXT",
-     [](Data& data, uint64_t row, SqlCell& cell) { cell.set(track_kind_name(track_at(data, row).kind)); }},
+     [](Data& data, uint64_t row, SqlCell& cell) {
+       cell.set(track_kind_name(track_at(data, row).kind));
+     }},
     {"process", "TEXT",
      [](Data& data, uint64_t row, SqlCell& cell) {
        const uint32_t process = track_at(data, row).process;
@@ -378,7 +395,9 @@ constexpr ColumnSpec kTracks[] = {
        set_foreign(data.trace, cell, track_at(data, row).tid);
      }},
     {"name", "TEXT",
-     [](Data& data, uint64_t row, SqlCell& cell) { cell.set(data.trace.string(track_at(data, row).name)); }},
+     [](Data& data, uint64_t row, SqlCell& cell) {
+       cell.set(data.trace.string(track_at(data, row).name));
+     }},
     {"device", "INTEGER",
      [](Data& data, uint64_t row, SqlCell& cell) {
        const int32_t device = track_at(data, row).device;
@@ -390,7 +409,9 @@ constexpr ColumnSpec kTracks[] = {
        stream < 0 ? cell.set_null() : cell.set(stream);
      }},
     {"slice_count", "INTEGER",
-     [](Data& data, uint64_t row, SqlCell& cell) { cell.set(int64_t{track_at(data, row).slice_count}); }},
+     [](Data& data, uint64_t row, SqlCell& cell) {
+       cell.set(int64_t{track_at(data, row).slice_count});
+     }},
 };
 
 uint32_t counter_track(Data& data, uint64_t row, uint32_t& hint) {
@@ -440,15 +461,17 @@ constexpr ColumnSpec kFlows[] = {
      [](Data& data, uint64_t row, SqlCell& cell) { set_slice(cell, data.trace.flows().from[row]); },
      SqlSearch::kOrder,
      [](Data& data, SqlOp op, sqlite3_value* value, RowPlan& plan) {
-       narrow_by_order(data.flows_by_from(), [&](uint32_t row) { return data.trace.flows().from[row]; },
-                       op, value, plan);
+       narrow_by_order(
+           data.flows_by_from(), [&](uint32_t row) { return data.trace.flows().from[row]; }, op,
+           value, plan);
      }},
     {"to_slice", "INTEGER",
      [](Data& data, uint64_t row, SqlCell& cell) { set_slice(cell, data.trace.flows().to[row]); },
      SqlSearch::kOrder,
      [](Data& data, SqlOp op, sqlite3_value* value, RowPlan& plan) {
-       narrow_by_order(data.flows_by_to(), [&](uint32_t row) { return data.trace.flows().to[row]; }, op,
-                       value, plan);
+       narrow_by_order(
+           data.flows_by_to(), [&](uint32_t row) { return data.trace.flows().to[row]; }, op, value,
+           plan);
      }},
     {"from_ns", "INTEGER",
      [](Data& data, uint64_t row, SqlCell& cell) {
@@ -499,11 +522,16 @@ void narrow_arg_key(Data& data, SqlOp, sqlite3_value* value, RowPlan& plan) {
 
 std::string_view arg_type_name(ArgType type) {
   switch (type) {
-    case ArgType::kInt: return "int";
-    case ArgType::kDouble: return "double";
-    case ArgType::kString: return "string";
-    case ArgType::kBool: return "bool";
-    case ArgType::kJson: return "json";
+    case ArgType::kInt:
+      return "int";
+    case ArgType::kDouble:
+      return "double";
+    case ArgType::kString:
+      return "string";
+    case ArgType::kBool:
+      return "bool";
+    case ArgType::kJson:
+      return "json";
   }
   return "";
 }
@@ -529,16 +557,20 @@ constexpr ColumnSpec kArgs[] = {
        const auto [column, at] = arg_at(data, row, cell.hint());
        switch (column->type) {
          case ArgType::kInt:
-         case ArgType::kBool: return cell.set(column->ints[at]);
-         case ArgType::kDouble: return cell.set(column->doubles[at]);
+         case ArgType::kBool:
+           return cell.set(column->ints[at]);
+         case ArgType::kDouble:
+           return cell.set(column->doubles[at]);
          case ArgType::kString:
-         case ArgType::kJson: return cell.set(data.trace.string(column->string(at)));
+         case ArgType::kJson:
+           return cell.set(data.trace.string(column->string(at)));
        }
      }},
 };
 
 constexpr ColumnSpec kStrings[] = {
-    {"id", "INTEGER", [](Data&, uint64_t row, SqlCell& cell) { cell.set(static_cast<int64_t>(row)); },
+    {"id", "INTEGER",
+     [](Data&, uint64_t row, SqlCell& cell) { cell.set(static_cast<int64_t>(row)); },
      SqlSearch::kUnique, narrow_row},
     {"text", "TEXT",
      [](Data& data, uint64_t row, SqlCell& cell) {
@@ -558,18 +590,23 @@ constexpr ColumnSpec kAllocations[] = {
        cell.set(int64_t{index(data.trace.allocations().track[row])});
      }},
     {"slice_id", "INTEGER",
-     [](Data& data, uint64_t row, SqlCell& cell) { set_slice(cell, data.trace.allocations().slice[row]); },
+     [](Data& data, uint64_t row, SqlCell& cell) {
+       set_slice(cell, data.trace.allocations().slice[row]);
+     },
      SqlSearch::kOrder,
      [](Data& data, SqlOp op, sqlite3_value* value, RowPlan& plan) {
-       narrow_by_order(data.allocations_by_slice(),
-                       [&](uint32_t row) { return data.trace.allocations().slice[row]; }, op, value, plan);
+       narrow_by_order(
+           data.allocations_by_slice(),
+           [&](uint32_t row) { return data.trace.allocations().slice[row]; }, op, value, plan);
      }},
     {"address", "INTEGER",
      [](Data& data, uint64_t row, SqlCell& cell) {
        cell.set(static_cast<int64_t>(data.trace.allocations().address[row]));
      }},
     {"bytes", "INTEGER",
-     [](Data& data, uint64_t row, SqlCell& cell) { cell.set(data.trace.allocations().bytes[row]); }},
+     [](Data& data, uint64_t row, SqlCell& cell) {
+       cell.set(data.trace.allocations().bytes[row]);
+     }},
     {"device_type", "INTEGER",
      [](Data& data, uint64_t row, SqlCell& cell) {
        cell.set(int64_t{data.trace.allocations().device_type[row]});
@@ -603,22 +640,30 @@ constexpr ColumnSpec kSamples[] = {
        cell.set(int64_t{index(data.trace.samples().track[row])});
      }},
     {"stack_id", "INTEGER",
-     [](Data& data, uint64_t row, SqlCell& cell) { set_id(cell, data.trace.samples().stack[row]); }},
+     [](Data& data, uint64_t row, SqlCell& cell) {
+       set_id(cell, data.trace.samples().stack[row]);
+     }},
     {"weight_ns", "INTEGER",
-     [](Data& data, uint64_t row, SqlCell& cell) { cell.set(data.trace.samples().weight_ns[row]); }},
+     [](Data& data, uint64_t row, SqlCell& cell) {
+       cell.set(data.trace.samples().weight_ns[row]);
+     }},
 };
 
 constexpr ColumnSpec kStacks[] = {
-    {"id", "INTEGER", [](Data&, uint64_t row, SqlCell& cell) { cell.set(static_cast<int64_t>(row)); },
+    {"id", "INTEGER",
+     [](Data&, uint64_t row, SqlCell& cell) { cell.set(static_cast<int64_t>(row)); },
      SqlSearch::kUnique, narrow_row},
     {"parent_id", "INTEGER",
-     [](Data& data, uint64_t row, SqlCell& cell) { set_id(cell, data.trace.stacks()[row].parent); }},
+     [](Data& data, uint64_t row, SqlCell& cell) {
+       set_id(cell, data.trace.stacks()[row].parent);
+     }},
     {"frame_id", "INTEGER",
      [](Data& data, uint64_t row, SqlCell& cell) { set_id(cell, data.trace.stacks()[row].frame); }},
 };
 
 constexpr ColumnSpec kFrames[] = {
-    {"id", "INTEGER", [](Data&, uint64_t row, SqlCell& cell) { cell.set(static_cast<int64_t>(row)); },
+    {"id", "INTEGER",
+     [](Data&, uint64_t row, SqlCell& cell) { cell.set(static_cast<int64_t>(row)); },
      SqlSearch::kUnique, narrow_row},
     {"name", "TEXT",
      [](Data& data, uint64_t row, SqlCell& cell) {
@@ -629,14 +674,20 @@ constexpr ColumnSpec kFrames[] = {
        cell.set(data.trace.string(data.trace.frames()[row].file));
      }},
     {"line", "INTEGER",
-     [](Data& data, uint64_t row, SqlCell& cell) { cell.set(int64_t{data.trace.frames()[row].line}); }},
+     [](Data& data, uint64_t row, SqlCell& cell) {
+       cell.set(int64_t{data.trace.frames()[row].line});
+     }},
 };
 
 constexpr ColumnSpec kCallEdges[] = {
     {"caller_id", "INTEGER",
-     [](Data& data, uint64_t row, SqlCell& cell) { set_id(cell, data.trace.call_edges().caller[row]); }},
+     [](Data& data, uint64_t row, SqlCell& cell) {
+       set_id(cell, data.trace.call_edges().caller[row]);
+     }},
     {"callee_id", "INTEGER",
-     [](Data& data, uint64_t row, SqlCell& cell) { set_id(cell, data.trace.call_edges().callee[row]); }},
+     [](Data& data, uint64_t row, SqlCell& cell) {
+       set_id(cell, data.trace.call_edges().callee[row]);
+     }},
     {"calls", "INTEGER",
      [](Data& data, uint64_t row, SqlCell& cell) {
        cell.set(static_cast<int64_t>(data.trace.call_edges().calls[row]));
@@ -646,16 +697,24 @@ constexpr ColumnSpec kCallEdges[] = {
        cell.set(static_cast<int64_t>(data.trace.call_edges().primitive_calls[row]));
      }},
     {"self_ns", "INTEGER",
-     [](Data& data, uint64_t row, SqlCell& cell) { cell.set(data.trace.call_edges().self_ns[row]); }},
+     [](Data& data, uint64_t row, SqlCell& cell) {
+       cell.set(data.trace.call_edges().self_ns[row]);
+     }},
     {"total_ns", "INTEGER",
-     [](Data& data, uint64_t row, SqlCell& cell) { cell.set(data.trace.call_edges().total_ns[row]); }},
+     [](Data& data, uint64_t row, SqlCell& cell) {
+       cell.set(data.trace.call_edges().total_ns[row]);
+     }},
 };
 
 constexpr ColumnSpec kMetadata[] = {
     {"key", "TEXT",
-     [](Data& data, uint64_t row, SqlCell& cell) { cell.set(std::string_view(data.metadata()[row].first)); }},
+     [](Data& data, uint64_t row, SqlCell& cell) {
+       cell.set(std::string_view(data.metadata()[row].first));
+     }},
     {"value", "TEXT",
-     [](Data& data, uint64_t row, SqlCell& cell) { cell.set(std::string_view(data.metadata()[row].second)); }},
+     [](Data& data, uint64_t row, SqlCell& cell) {
+       cell.set(std::string_view(data.metadata()[row].second));
+     }},
 };
 
 constexpr ColumnSpec kStats[] = {
@@ -684,7 +743,8 @@ std::vector<SqlTableSource> make_trace_tables(SqlTraceData& data) {
   const auto add = [&](const char* name, std::span<const ColumnSpec> specs, uint64_t rows) {
     sources.push_back({name,
                        [&data, specs, rows]() -> Result<std::unique_ptr<SqlTable>> {
-                         return std::unique_ptr<SqlTable>(std::make_unique<TraceTable>(data, specs, rows));
+                         return std::unique_ptr<SqlTable>(
+                             std::make_unique<TraceTable>(data, specs, rows));
                        },
                        nullptr});
   };

@@ -21,11 +21,16 @@ void take_rows(std::vector<T>& values, const std::vector<uint32_t>& rows) {
 
 std::string_view unit_name(Unit unit) {
   switch (unit) {
-    case Unit::kNone: return "";
-    case Unit::kNs: return "ns";
-    case Unit::kBytes: return "bytes";
-    case Unit::kFraction: return "fraction";
-    case Unit::kCount: return "count";
+    case Unit::kNone:
+      return "";
+    case Unit::kNs:
+      return "ns";
+    case Unit::kBytes:
+      return "bytes";
+    case Unit::kFraction:
+      return "fraction";
+    case Unit::kCount:
+      return "count";
   }
   return "";
 }
@@ -55,9 +60,15 @@ void Column::push(std::string_view value) {
 void Column::push_null() {
   switch (type_) {
     case ColumnType::kInt:
-    case ColumnType::kBool: ints_.push_back(0); break;
-    case ColumnType::kDouble: doubles_.push_back(0); break;
-    case ColumnType::kString: strings_.emplace_back(); break;
+    case ColumnType::kBool:
+      ints_.push_back(0);
+      break;
+    case ColumnType::kDouble:
+      doubles_.push_back(0);
+      break;
+    case ColumnType::kString:
+      strings_.emplace_back();
+      break;
   }
   null_.push_back(1);
 }

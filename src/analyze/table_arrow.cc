@@ -15,8 +15,8 @@ class TableSource : public ArrowSource {
   std::vector<ArrowField> fields() override {
     std::vector<ArrowField> fields;
     for (const Column& column : table_->columns()) {
-      fields.push_back({column.name(), format_of(column.type()), std::string(unit_name(column.unit())),
-                        true, ""});
+      fields.push_back({column.name(), format_of(column.type()),
+                        std::string(unit_name(column.unit())), true, ""});
     }
     return fields;
   }
@@ -37,10 +37,14 @@ class TableSource : public ArrowSource {
  private:
   static const char* format_of(ColumnType type) {
     switch (type) {
-      case ColumnType::kInt: return "l";
-      case ColumnType::kDouble: return "g";
-      case ColumnType::kString: return "u";
-      case ColumnType::kBool: return "b";
+      case ColumnType::kInt:
+        return "l";
+      case ColumnType::kDouble:
+        return "g";
+      case ColumnType::kString:
+        return "u";
+      case ColumnType::kBool:
+        return "b";
     }
     return "";
   }
@@ -81,7 +85,8 @@ class TableSource : public ArrowSource {
         std::vector<uint8_t> bits((end - begin + 7) / 8, 0);
         for (size_t row = begin; row < end; ++row) {
           const size_t bit = row - begin;
-          if (column.get_int(row) != 0) bits[bit / 8] = static_cast<uint8_t>(bits[bit / 8] | (1u << (bit % 8)));
+          if (column.get_int(row) != 0)
+            bits[bit / 8] = static_cast<uint8_t>(bits[bit / 8] | (1u << (bit % 8)));
         }
         data.buffers.push_back(make_arrow_buffer(bits));
         break;
@@ -89,7 +94,8 @@ class TableSource : public ArrowSource {
       case ColumnType::kString: {
         ArrowText text;
         for (size_t row = begin; row < end; ++row) {
-          CHECK(text.push(column.get_string(row)), "find_end() keeps the texts of a batch short enough");
+          CHECK(text.push(column.get_string(row)),
+                "find_end() keeps the texts of a batch short enough");
         }
         data = text.finish(data.buffers.front(), data.null_count);
         break;

@@ -161,18 +161,19 @@ TEST(ExportSlices, HasTheSlicesWithDictionaries) {
   ASSERT_TRUE(reader.next());
   EXPECT_EQ(reader.batch.length, 3);
   const auto name = [&](size_t row) {
-    return text(*reader.column(3).dictionary, static_cast<size_t>(value<int32_t>(reader.column(3), row)));
+    return text(*reader.column(3).dictionary,
+                static_cast<size_t>(value<int32_t>(reader.column(3), row)));
   };
   EXPECT_EQ(name(0), "f\xEF\xBF\xBD");
   EXPECT_EQ(name(1), "g");
-  EXPECT_EQ(value<uint32_t>(reader.column(1), 2), 1u);                // track_id
-  EXPECT_EQ(value<int64_t>(reader.column(6), 2), 500);                // start_ns
-  EXPECT_EQ(value<int64_t>(reader.column(7), 2), 10'000'000'000);     // dur_ns
-  EXPECT_EQ(value<int64_t>(reader.column(8), 0), 80);                 // self_ns
-  EXPECT_EQ(value<uint32_t>(reader.column(9), 1), 0u);                // parent_id
+  EXPECT_EQ(value<uint32_t>(reader.column(1), 2), 1u);             // track_id
+  EXPECT_EQ(value<int64_t>(reader.column(6), 2), 500);             // start_ns
+  EXPECT_EQ(value<int64_t>(reader.column(7), 2), 10'000'000'000);  // dur_ns
+  EXPECT_EQ(value<int64_t>(reader.column(8), 0), 80);              // self_ns
+  EXPECT_EQ(value<uint32_t>(reader.column(9), 1), 0u);             // parent_id
   EXPECT_FALSE(is_valid(reader.column(9), 0));
   EXPECT_EQ(reader.column(9).null_count, 2);
-  EXPECT_EQ(value<uint16_t>(reader.column(10), 1), 1u);               // depth
+  EXPECT_EQ(value<uint16_t>(reader.column(10), 1), 1u);  // depth
   EXPECT_FALSE(reader.next());
 }
 

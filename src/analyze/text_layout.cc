@@ -94,8 +94,7 @@ std::vector<TextColumn> build_text_columns(const Table& table) {
   const bool is_tree = depth != nullptr && name != nullptr && depth->type() == ColumnType::kInt &&
                        name->type() == ColumnType::kString;
   const bool has_location = file != nullptr && line != nullptr &&
-                            file->type() == ColumnType::kString &&
-                            line->type() == ColumnType::kInt;
+                            file->type() == ColumnType::kString && line->type() == ColumnType::kInt;
   const bool has_primitive = calls != nullptr && primitive != nullptr &&
                              calls->type() == ColumnType::kInt &&
                              primitive->type() == ColumnType::kInt;

@@ -85,12 +85,16 @@ std::string text_of_cell(const Column& column, size_t row) {
   if (column.unit() == Unit::kFraction) return text_of_fraction(number);
   if (is_double && !fits) return text_of_double(number);
   switch (column.unit()) {
-    case Unit::kNs: return text_of_ns(whole);
-    case Unit::kBytes: return text_of_bytes(whole);
+    case Unit::kNs:
+      return text_of_ns(whole);
+    case Unit::kBytes:
+      return text_of_bytes(whole);
     case Unit::kCount:
-      return is_double && number != std::floor(number) ? text_of_double(number) : text_of_count(whole);
+      return is_double && number != std::floor(number) ? text_of_double(number)
+                                                       : text_of_count(whole);
     case Unit::kFraction:
-    case Unit::kNone: break;
+    case Unit::kNone:
+      break;
   }
   return is_double ? text_of_double(number) : std::to_string(whole);
 }

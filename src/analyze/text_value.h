@@ -1,5 +1,6 @@
 // Values as people read them: "177.6 ms", "1.21 GiB", "55.5%", "75,718". For the renderers that are
-// made for eyes (text, Markdown) and for sentences; JSON, CSV, Arrow and SQL have the plain numbers.
+// made for eyes (text, Markdown) and for sentences; JSON, CSV, Arrow and SQL have the plain
+// numbers.
 #pragma once
 
 #include <cstddef>

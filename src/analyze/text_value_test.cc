@@ -42,7 +42,8 @@ TEST(TextOfFraction, IsAPercentage) {
 
 TEST(ColumnTitle, IsTheNameInWordsWithoutItsUnit) {
   EXPECT_EQ(column_title(Column("self_host_ns", ColumnType::kInt, Unit::kNs)), "self host");
-  EXPECT_EQ(column_title(Column("self_memory_bytes", ColumnType::kInt, Unit::kBytes)), "self memory");
+  EXPECT_EQ(column_title(Column("self_memory_bytes", ColumnType::kInt, Unit::kBytes)),
+            "self memory");
   EXPECT_EQ(column_title(Column("fraction", ColumnType::kDouble, Unit::kFraction)), "share");
   EXPECT_EQ(column_title(Column("dur_ns", ColumnType::kInt, Unit::kNone)), "dur ns");
 }

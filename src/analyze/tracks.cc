@@ -1,5 +1,5 @@
-// The view `tracks`: the lanes of the trace, how much is on each, and how busy it was. Times are from
-// the trace's begin, as --range takes them.
+// The view `tracks`: the lanes of the trace, how much is on each, and how busy it was. Times are
+// from the trace's begin, as --range takes them.
 #include "analyze/slice_filter.h"
 #include "analyze/views.h"
 

@@ -1,6 +1,6 @@
 // The view `tree`: who called what, merged by the path of names over all host tracks (or those of
-// --track), heaviest first; from samples where the trace has no slices. Instants and the recording's
-// own span have no place in it.
+// --track), heaviest first; from samples where the trace has no slices. Instants and the
+// recording's own span have no place in it.
 #include "analyze/call_tree.h"
 #include "analyze/slice_filter.h"
 #include "analyze/views.h"
@@ -23,8 +23,8 @@ bool has_host_slices(const Trace& trace) {
   });
 }
 
-void add_track(const Trace& trace, const Track& track, const SliceFilter& filter, uint32_t max_depth,
-               CallTree& tree) {
+void add_track(const Trace& trace, const Track& track, const SliceFilter& filter,
+               uint32_t max_depth, CallTree& tree) {
   constexpr uint32_t kTooDeep = UINT32_MAX;
   const SliceColumns& slices = trace.slices();
   const std::vector<Label>& labels = trace.labels().all();
@@ -58,7 +58,8 @@ void add_track(const Trace& trace, const Track& track, const SliceFilter& filter
   }
 }
 
-void add_samples(const Trace& trace, const SliceFilter& filter, uint32_t max_depth, CallTree& tree) {
+void add_samples(const Trace& trace, const SliceFilter& filter, uint32_t max_depth,
+                 CallTree& tree) {
   const SampleColumns& samples = trace.samples();
   const auto stacks = trace.stacks();
   std::vector<StackId> path;
@@ -96,9 +97,8 @@ void fill_table(const Trace& trace, const CallTree& tree, Table& table) {
   const std::vector<CallTree::Node>& nodes = tree.nodes();
   std::vector<uint32_t> sorted;
   for (uint32_t id = 1; id < nodes.size(); ++id) sorted.push_back(id);
-  std::stable_sort(sorted.begin(), sorted.end(), [&](uint32_t a, uint32_t b) {
-    return nodes[a].total_ns > nodes[b].total_ns;
-  });
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [&](uint32_t a, uint32_t b) { return nodes[a].total_ns > nodes[b].total_ns; });
   std::vector<uint32_t> first(nodes.size(), 0), next(nodes.size(), 0);
   for (size_t i = sorted.size(); i-- > 0;) {
     next[sorted[i]] = first[nodes[sorted[i]].parent];
@@ -149,16 +149,19 @@ Result<Table> tree(const Trace& trace, const TableOptions& options) {
   }
   if (calls.nodes().size() == 1 && !trace.samples().time_ns.empty()) {
     add_samples(trace, *filter, max_depth, calls);
-    table.notes.push_back("from samples: a call is a sample that saw the function, times are estimates");
+    table.notes.push_back(
+        "from samples: a call is a sample that saw the function, times are estimates");
   }
   fill_table(trace, calls, table);
   if (left_out_streams) {
-    table.notes.push_back("device streams are left out (the view kernels has them, or --track stream)");
+    table.notes.push_back(
+        "device streams are left out (the view kernels has them, or --track stream)");
   }
   if (table.rows() == 0) {
-    table.notes.push_back(trace.call_edges().callee.empty()
-                              ? "no slices or samples to make a tree of"
-                              : "this trace has calls without a timeline: the view functions has them");
+    table.notes.push_back(
+        trace.call_edges().callee.empty()
+            ? "no slices or samples to make a tree of"
+            : "this trace has calls without a timeline: the view functions has them");
   }
   return table;
 }

@@ -55,7 +55,8 @@ TEST(Tree, MergesSlicesByThePathOfTheirNames) {
 TEST(Tree, DepthCutsBelowButKeepsSelfTime) {
   TableOptions options;
   options.depth = 2;
-  EXPECT_EQ(text(*tree(make_trace(), options)), "main 1 1000 500\n work 2 500 350\nwork 1 90 60\n leaf 1 30 30\n");
+  EXPECT_EQ(text(*tree(make_trace(), options)),
+            "main 1 1000 500\n work 2 500 350\nwork 1 90 60\n leaf 1 30 30\n");
   options.depth = 1;
   EXPECT_EQ(text(*tree(make_trace(), options)), "main 1 1000 500\nwork 1 90 60\n");
 }

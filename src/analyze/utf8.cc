@@ -128,7 +128,8 @@ void append_valid_utf8(std::string& out, std::string_view text) {
 }
 
 std::string printable(std::string_view text) {
-  const bool plain = std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7F; });
+  const bool plain =
+      std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7F; });
   if (plain) return std::string(text);
   std::string out;
   for (Utf8Cursor cursor(text); !cursor.at_end();) {

@@ -1,5 +1,5 @@
-// UTF-8 as files have it: perhaps broken, perhaps with control characters that would steer a terminal.
-// Every renderer puts its strings through here, so that what goes out is always valid.
+// UTF-8 as files have it: perhaps broken, perhaps with control characters that would steer a
+// terminal. Every renderer puts its strings through here, so that what goes out is always valid.
 //
 //   for (Utf8Cursor cursor(text); !cursor.at_end();) use(cursor.next());
 //   std::string cell = elide_middle(printable(name), 20);
@@ -14,8 +14,8 @@ namespace stepscope {
 
 inline constexpr char32_t kReplacementCharacter = 0xFFFD;
 
-// Walks code points. A byte that is no valid UTF-8 (also overlong forms, surrogates, beyond U+10FFFF)
-// comes out as U+FFFD, one per byte.
+// Walks code points. A byte that is no valid UTF-8 (also overlong forms, surrogates, beyond
+// U+10FFFF) comes out as U+FFFD, one per byte.
 class Utf8Cursor {
  public:
   explicit Utf8Cursor(std::string_view text) : text_(text) {}
@@ -38,8 +38,8 @@ void append_valid_utf8(std::string& out, std::string_view text);
 // marks that change the direction of text replaced.
 std::string printable(std::string_view text);
 
-// Columns that the text takes on a terminal: wide East Asian characters and emoji take two, combining
-// marks none.
+// Columns that the text takes on a terminal: wide East Asian characters and emoji take two,
+// combining marks none.
 size_t display_width(std::string_view text);
 
 // At most `width` columns: the middle gives way to "…".

@@ -28,8 +28,14 @@ TEST(Utf8, BadBytesAreReplacedOneByOne) {
 
 TEST(Printable, ControlCharactersCanNotSteerATerminal) {
   EXPECT_EQ(printable("a\x1b[31mb\n\x7f"), "a␛[31mb␊␡");
-  EXPECT_EQ(printable("\xC2\x9B" "31m"), "\xEF\xBF\xBD" "31m");
-  EXPECT_EQ(printable("\xE2\x80\xAE" "abc"), "\xEF\xBF\xBD" "abc");
+  EXPECT_EQ(printable("\xC2\x9B"
+                      "31m"),
+            "\xEF\xBF\xBD"
+            "31m");
+  EXPECT_EQ(printable("\xE2\x80\xAE"
+                      "abc"),
+            "\xEF\xBF\xBD"
+            "abc");
 }
 
 TEST(DisplayWidth, CountsColumnsNotBytes) {
