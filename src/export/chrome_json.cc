@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -9,6 +11,8 @@
 
 #include "export/json_text.h"
 #include "export/slice_args.h"
+#include "export/trace_event_text.h"
+#include "trace/find_slices.h"
 
 namespace stepscope {
 namespace {
@@ -47,19 +51,27 @@ std::string_view kineto_category(SliceKind kind) {
   return "";
 }
 
-class ChromeJsonWriter {
+class ChromeJsonWriter : private TraceEventText {
  public:
   ChromeJsonWriter(const Trace& trace, ChromeJsonLayout layout, OutputFile& out)
-      : trace_(trace), layout_(layout), out_(out), args_(trace) {}
+      : TraceEventText(out),
+        trace_(trace),
+        layout_(layout),
+        args_(trace),
+        instant_scope_(trace.find_args("s", ArgType::kString)),
+        async_id_(trace.find_args("async id", ArgType::kInt)) {}
 
   void write() {
     text_ = "{\n";
     write_header();
     key("traceEvents");
     text_ += '[';
-    write_processes();
+    find_first_threads();
     for (uint32_t track = 0; track < trace_.tracks().size() && out_.ok(); ++track) {
       write_track(TrackId{track});
+    }
+    for (uint32_t process = 0; process < trace_.processes().size(); ++process) {
+      write_process(process);
     }
     write_flows();
     write_allocations();
@@ -72,28 +84,6 @@ class ChromeJsonWriter {
  private:
   std::string_view string(StringId id) const { return trace_.string(id); }
 
-  // A key beside "traceEvents".
-  void key(std::string_view name) {
-    if (!is_first_key_) text_ += ",\n";
-    is_first_key_ = false;
-    json::append_string(text_, name);
-    text_ += ": ";
-  }
-
-  void begin_event(std::string_view phase) {
-    if (text_.size() > kFlushBytes) {
-      out_.append(text_);
-      text_.clear();
-    }
-    text_ += is_first_event_ ? "\n{\"ph\":\"" : ",\n{\"ph\":\"";
-    is_first_event_ = false;
-    text_ += phase;
-    text_ += '"';
-  }
-  void field(std::string_view name, std::string_view value) {
-    raw_key(name);
-    json::append_string(text_, value);
-  }
   void field_id(std::string_view name, const ForeignId& id) {
     raw_key(name);
     if (id.text != kEmptyString) {
@@ -102,44 +92,15 @@ class ChromeJsonWriter {
       json::append_int(text_, id.number);
     }
   }
-  void field_us(std::string_view name, int64_t ns) {
-    raw_key(name);
-    json::append_us(text_, ns);
-  }
-  void field_int(std::string_view name, int64_t value) {
-    raw_key(name);
-    json::append_int(text_, value);
-  }
-  void raw_key(std::string_view name) {
-    text_ += ",\"";
-    text_ += name;
-    text_ += "\":";
-  }
-  void begin_args() {
-    text_ += ",\"args\":{";
-    is_first_arg_ = true;
-  }
-  void arg_key(std::string_view name) {
-    if (!is_first_arg_) text_ += ',';
-    is_first_arg_ = false;
-    json::append_string(text_, name);
-    text_ += ':';
-  }
-  void arg_int(std::string_view name, int64_t value) {
-    arg_key(name);
-    json::append_int(text_, value);
-  }
-  void json_value(std::string_view json) {
-    if (json::is_value(json)) {
-      text_ += json;
-    } else {
-      json::append_string(text_, json);
-    }
-  }
 
   bool has_metadata(std::string_view name) const {
     return std::any_of(trace_.metadata().begin(), trace_.metadata().end(),
                        [&](const MetadataEntry& entry) { return string(entry.key) == name; });
+  }
+
+  bool has_samples() const { return !trace_.samples().time_ns.empty(); }
+  static bool is_sample_key(std::string_view name) {
+    return name == "samples" || name == "stackFrames";
   }
 
   void write_header() {
@@ -154,10 +115,8 @@ class ChromeJsonWriter {
     }
     for (const MetadataEntry& entry : trace_.metadata()) {
       const std::string_view name = string(entry.key);
-      if (name == "traceEvents" || name == "baseTimeNanoseconds" || name == "samples" ||
-          name == "stackFrames") {
-        continue;
-      }
+      const bool is_ours = name == "traceEvents" || (has_samples() && is_sample_key(name));
+      if (is_ours) continue;
       key(name);
       if (entry.is_json) {
         json_value(string(entry.value));
@@ -169,7 +128,8 @@ class ChromeJsonWriter {
       key("displayTimeUnit");
       text_ += "\"ms\"";
     }
-    if (is_kineto || trace_.clock_base_ns() != 0) {
+    const bool has_base = has_metadata("baseTimeNanoseconds");
+    if (!has_base && (is_kineto || trace_.clock_base_ns() != 0)) {
       key("baseTimeNanoseconds");
       json::append_int(text_, trace_.clock_base_ns());
     }
@@ -205,36 +165,56 @@ class ChromeJsonWriter {
     text_ += ']';
   }
 
-  void write_processes() {
-    for (const Process& process : trace_.processes()) {
-      const auto metadata = [&](std::string_view name) {
-        begin_event("M");
-        field("name", name);
-        field_id("pid", process.pid);
-        begin_args();
-      };
-      if (process.name != kEmptyString) {
-        metadata("process_name");
-        arg_key("name");
-        json::append_string(text_, string(process.name));
-        text_ += "}}";
-      }
-      if (process.labels != kEmptyString) {
-        metadata("process_labels");
-        arg_key("labels");
-        json::append_string(text_, string(process.labels));
-        text_ += "}}";
-      }
-      if (process.has_sort_index) {
-        metadata("process_sort_index");
-        arg_int("sort_index", process.sort_index);
-        text_ += "}}";
-      }
+  // A reader makes a track of every thread id that it meets. So what belongs to a process, and not
+  // to a thread, goes under the id of the process's first thread.
+  void find_first_threads() {
+    first_thread_.resize(trace_.processes().size());
+    for (const Track& track : trace_.tracks()) {
+      const bool is_thread = track.kind == TrackKind::kThread || track.kind == TrackKind::kStream;
+      if (is_thread && first_thread_[track.process] == nullptr)
+        first_thread_[track.process] = &track;
+    }
+    has_process_.resize(trace_.processes().size());
+  }
+
+  void process_ids(uint32_t process) {
+    field_id("pid", trace_.processes()[process].pid);
+    if (first_thread_[process] != nullptr) field_id("tid", first_thread_[process]->tid);
+  }
+
+  // Once per process, before the first of its tracks: readers number processes as they meet them.
+  void write_process(uint32_t number) {
+    if (has_process_[number]) return;
+    has_process_[number] = true;
+    const Process& process = trace_.processes()[number];
+    const auto metadata = [&](std::string_view name) {
+      begin_event("M");
+      field("name", name);
+      process_ids(number);
+      begin_args();
+    };
+    if (process.name != kEmptyString) {
+      metadata("process_name");
+      arg_key("name");
+      json::append_string(text_, string(process.name));
+      text_ += "}}";
+    }
+    if (process.labels != kEmptyString) {
+      metadata("process_labels");
+      arg_key("labels");
+      json::append_string(text_, string(process.labels));
+      text_ += "}}";
+    }
+    if (process.has_sort_index) {
+      metadata("process_sort_index");
+      arg_int("sort_index", process.sort_index);
+      text_ += "}}";
     }
   }
 
   void write_track(TrackId id) {
     const Track& track = trace_.tracks()[index(id)];
+    write_process(track.process);
     switch (track.kind) {
       case TrackKind::kThread:
       case TrackKind::kStream:
@@ -244,9 +224,7 @@ class ChromeJsonWriter {
         }
         break;
       case TrackKind::kAsync:
-        for (uint32_t i = 0; i < track.slice_count && out_.ok(); ++i) {
-          write_async_slice(track, SliceId{track.first_slice + i});
-        }
+        write_async_track(track);
         break;
       case TrackKind::kCounter:
         write_counter(track);
@@ -261,7 +239,8 @@ class ChromeJsonWriter {
       ids(track);
       begin_args();
     };
-    if (track.name != kEmptyString) {
+    // A thread that nothing happened on is there all the same.
+    if (track.name != kEmptyString || track.slice_count == 0) {
       metadata("thread_name");
       arg_key("name");
       json::append_string(text_, string(track.name));
@@ -300,64 +279,117 @@ class ChromeJsonWriter {
     label(slices.label[row]);
     ids(track);
     field_us("ts", slices.start_ns[row]);
-    if (is_instant) {
-      field("s", "t");
-    } else {
-      field_us("dur", slices.dur_ns[row]);
-    }
-    write_args(id);
+    if (!is_instant) field_us("dur", slices.dur_ns[row]);
+    take_args(id);
+    // How far an instant reaches (thread, process, global) stands outside of its arguments.
+    if (is_instant) write_field_of_arg(instant_scope_);
+    write_args();
     text_ += '}';
   }
 
-  void write_args(SliceId id) {
-    bool has_args = false;
+  void take_args(SliceId id) {
+    taken_args_.clear();
     args_.take(id, [&](const ArgColumn& column, size_t at) {
-      if (!has_args) begin_args();
-      has_args = true;
-      arg_key(string(column.key));
-      switch (column.type) {
-        case ArgType::kInt:
-          json::append_int(text_, column.ints[at]);
-          break;
-        case ArgType::kDouble:
-          json::append_double(text_, column.doubles[at]);
-          break;
-        case ArgType::kString:
-          json::append_string(text_, string(column.string(at)));
-          break;
-        case ArgType::kBool:
-          text_ += column.ints[at] != 0 ? "true" : "false";
-          break;
-        case ArgType::kJson:
-          json_value(string(column.string(at)));
-          break;
-      }
+      taken_args_.push_back({&column, at});
     });
-    if (has_args) text_ += '}';
   }
 
-  // Every slice is an operation of its own: its id is its row, so that begin and end always meet.
-  void write_async_slice(const Track& track, SliceId id) {
-    const SliceColumns& slices = trace_.slices();
-    const uint32_t row = index(id);
-    const auto point = [&](std::string_view phase, int64_t time_ns) {
-      begin_event(phase);
-      label(slices.label[row]);
-      field_int("id", row);
-      ids(track);
-      field_us("ts", time_ns);
-    };
-    if (trace_.labels()[slices.label[row]].kind == SliceKind::kInstant) {
-      point("n", slices.start_ns[row]);
-      write_args(id);
-      text_ += '}';
-      return;
+  // Writes one of the arguments taken as a field of the event instead, where it is there.
+  void write_field_of_arg(const ArgColumn* column) {
+    if (column == nullptr) return;
+    const auto at = std::find_if(taken_args_.begin(), taken_args_.end(),
+                                 [&](const TakenArg& arg) { return arg.column == column; });
+    if (at == taken_args_.end()) return;
+    raw_key(string(column->key));
+    value(*at);
+    taken_args_.erase(at);
+  }
+
+  void write_args() {
+    if (taken_args_.empty()) return;
+    begin_args();
+    for (const TakenArg& arg : taken_args_) {
+      arg_key(string(arg.column->key));
+      value(arg);
     }
-    point("b", slices.start_ns[row]);
-    write_args(id);
     text_ += '}';
-    point("e", slices.end_ns(row));
-    text_ += '}';
+  }
+
+  struct TakenArg {
+    const ArgColumn* column;
+    size_t at;
+  };
+
+  void value(const TakenArg& arg) {
+    const ArgColumn& column = *arg.column;
+    switch (column.type) {
+      case ArgType::kInt:
+        json::append_int(text_, column.ints[arg.at]);
+        break;
+      case ArgType::kDouble:
+        json::append_double(text_, column.doubles[arg.at]);
+        break;
+      case ArgType::kString:
+        json::append_string(text_, string(column.string(arg.at)));
+        break;
+      case ArgType::kBool:
+        text_ += column.ints[arg.at] != 0 ? "true" : "false";
+        break;
+      case ArgType::kJson:
+        json_value(string(column.string(arg.at)));
+        break;
+    }
+  }
+
+  // Begins and ends in the order of nesting, so that those of one operation (one id) meet.
+  void write_async_track(const Track& track) {
+    const SliceColumns& slices = trace_.slices();
+    std::vector<OpenAsync> open;
+    const auto close = [&] {
+      const OpenAsync& last = open.back();
+      async_point("e", track, last.row, last.id, slices.end_ns(last.row));
+      text_ += '}';
+      open.pop_back();
+    };
+    for (uint32_t i = 0; i < track.slice_count && out_.ok(); ++i) {
+      const uint32_t row = track.first_slice + i;
+      const SliceId parent = slices.parent[row];
+      while (!open.empty() && SliceId{open.back().row} != parent) close();
+      take_args(SliceId{row});
+      const uint64_t id = take_async_id().value_or(row);
+      const bool is_instant = trace_.labels()[slices.label[row]].kind == SliceKind::kInstant;
+      async_point(is_instant ? "n" : "b", track, row, id, slices.start_ns[row]);
+      write_args();
+      text_ += '}';
+      if (!is_instant) open.push_back({row, id});
+    }
+    while (!open.empty()) close();
+  }
+
+  struct OpenAsync {
+    uint32_t row;
+    uint64_t id;
+  };
+
+  void async_point(std::string_view phase, const Track& track, uint32_t row, uint64_t id,
+                   int64_t time_ns) {
+    begin_event(phase);
+    label(trace_.slices().label[row]);
+    raw_key("id");
+    json::append_uint(text_, id);
+    process_ids(track.process);
+    field_us("ts", time_ns);
+  }
+
+  // The id of an operation is an argument in the trace and a field of its own in the file.
+  std::optional<uint64_t> take_async_id() {
+    for (size_t i = 0; i < taken_args_.size(); ++i) {
+      if (taken_args_[i].column != async_id_) continue;
+      const auto id = static_cast<uint64_t>(async_id_->ints[taken_args_[i].at]);
+      taken_args_.erase(taken_args_.begin() + static_cast<ptrdiff_t>(i));
+      return id;
+    }
+    return std::nullopt;
   }
 
   void write_counter(const Track& track) {
@@ -366,7 +398,7 @@ class ChromeJsonWriter {
       const uint64_t at = track.first_value + i;
       begin_event("C");
       field("name", string(track.name));
-      field_id("pid", trace_.processes()[track.process].pid);
+      process_ids(track.process);
       field_us("ts", counters.time_ns[at]);
       begin_args();
       arg_key(string(track.series));
@@ -377,27 +409,43 @@ class ChromeJsonWriter {
 
   void write_flows() {
     const FlowColumns& flows = trace_.flows();
-    for (size_t i = 0; i < flows.from.size() && out_.ok(); ++i) {
-      const auto goes_on = [&](size_t before, size_t after) {
-        return flows.id[before] == flows.id[after] && flows.label[before] == flows.label[after] &&
-               flows.to[before] == flows.from[after] && flows.to_ns[before] == flows.from_ns[after];
-      };
-      if (i == 0 || !goes_on(i - 1, i)) flow_point("s", i, flows.from[i], flows.from_ns[i]);
-      const bool has_next = i + 1 < flows.from.size() && goes_on(i, i + 1);
-      flow_point(has_next ? "t" : "f", i, flows.to[i], flows.to_ns[i]);
+    const size_t count = flows.from.size();
+    // An arrow ends in the slice that is open at its last moment, or in the next one that starts.
+    std::vector<PointInTime> ends(count);
+    for (size_t i = 0; i < count; ++i) {
+      ends[i] = {flows.to_ns[i], trace_.find_track_of(flows.to[i]), false};
+    }
+    const std::vector<SliceId> open =
+        find_slices(trace_.tracks(), trace_.slices(), trace_.labels(), ends);
+    const auto goes_on = [&](size_t before, size_t after) {
+      return flows.id[before] == flows.id[after] && flows.label[before] == flows.label[after] &&
+             flows.to[before] == flows.from[after] && flows.to_ns[before] == flows.from_ns[after];
+    };
+    // Several chains may have one id, in different scopes of the file that they came from.
+    std::map<std::pair<LabelId, uint64_t>, uint32_t> chains_of_id;
+    uint32_t scope = 0;
+    for (size_t i = 0; i < count && out_.ok(); ++i) {
+      if (i == 0 || !goes_on(i - 1, i)) {
+        scope = chains_of_id[{flows.label[i], flows.id[i]}]++;
+        flow_point("s", i, scope, flows.from[i], flows.from_ns[i]);
+        text_ += '}';
+      }
+      const bool has_next = i + 1 < count && goes_on(i, i + 1);
+      flow_point(has_next ? "t" : "f", i, scope, flows.to[i], flows.to_ns[i]);
+      if (open[i] == flows.to[i]) field("bp", "e");
+      text_ += '}';
     }
   }
 
-  void flow_point(std::string_view phase, size_t flow, SliceId slice, int64_t time_ns) {
-    const Track& track = trace_.tracks()[index(trace_.find_track_of(slice))];
+  void flow_point(std::string_view phase, size_t flow, uint32_t scope, SliceId slice,
+                  int64_t time_ns) {
     begin_event(phase);
     raw_key("id");
     json::append_uint(text_, trace_.flows().id[flow]);
+    if (scope != 0) field("scope", std::to_string(scope));
     label(trace_.flows().label[flow]);
-    ids(track);
+    ids(trace_.tracks()[index(trace_.find_track_of(slice))]);
     field_us("ts", time_ns);
-    if (phase != "s") field("bp", "e");
-    text_ += '}';
   }
 
   void write_allocations() {
@@ -426,7 +474,7 @@ class ChromeJsonWriter {
   }
 
   void write_samples() {
-    if (trace_.samples().time_ns.empty()) return;
+    if (!has_samples()) return;
     key("stackFrames");
     text_ += '{';
     for (uint32_t i = 0; i < trace_.stacks().size() && out_.ok(); ++i) {
@@ -458,22 +506,14 @@ class ChromeJsonWriter {
     text_ += "\n]";
   }
 
-  void flush_if_full() {
-    if (text_.size() <= kFlushBytes) return;
-    out_.append(text_);
-    text_.clear();
-  }
-
-  static constexpr size_t kFlushBytes = 256 << 10;
-
   const Trace& trace_;
   const ChromeJsonLayout layout_;
-  OutputFile& out_;
   SliceArgs args_;
-  std::string text_;
-  bool is_first_key_ = true;
-  bool is_first_event_ = true;
-  bool is_first_arg_ = true;
+  std::vector<TakenArg> taken_args_;  // of the slice at hand
+  const ArgColumn* const instant_scope_;
+  const ArgColumn* const async_id_;
+  std::vector<const Track*> first_thread_;  // by process; null: it has none
+  std::vector<bool> has_process_;           // written already
 };
 
 }  // namespace
