@@ -181,7 +181,7 @@ void add_report(CLI::App& app, Action& action) {
   command
       ->add_option("--by", options->table.by,
                    "How to group: shape or stack (operators), operator (memory)")
-      ->check(CLI::IsMember({"shape", "stack", "operator"}))
+      ->check(CLI::IsMember({"shape", "stack", "operator", "time"}))
       ->type_name("WHAT");
   command->add_option("--depth", options->table.depth, "Levels of the tree")
       ->check(CLI::NonNegativeNumber)
