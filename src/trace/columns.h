@@ -113,7 +113,8 @@ struct CounterColumns {
   std::vector<double> value;
 };
 
-// An arrow between two slices. from_ns and to_ns are the moments at which it leaves and arrives.
+// An arrow between two slices, in order of these (from, then to). from_ns and to_ns are the moments at
+// which it leaves and arrives.
 struct FlowColumns {
   std::vector<SliceId> from;
   std::vector<SliceId> to;

@@ -64,7 +64,7 @@ TEST_F(Binding, BindsAnEndToTheOpenSliceWhereItSaysSo) {
   add_point(5, FlowPhase::kStart, 2);
   add_point(20, FlowPhase::kEnd, 2, true);
   finish();
-  EXPECT_EQ(arrows(), "0>2 0>1");
+  EXPECT_EQ(arrows(), "0>1 0>2");
 }
 
 TEST_F(Binding, MakesAChainOfSteps) {

@@ -63,6 +63,7 @@ Status read_slices(const BlockView& block, ColumnDecoder& decoder, DefinitionRea
   const auto first = decoder.decode_one<uint64_t>(block, Column::kFirstId);
   if (!first) return first.status();
   if (*first > format::kNoneU32 - block.rows()) return Status::error("ids beyond 32 bits");
+  if (block.rows() == 0) return Status::error("has no rows");
   out.first_id = static_cast<uint32_t>(*first);
   if (Status status = decoder.decode_rows(block, Column::kStart, out.start_ns); !status) {
     return status;
@@ -73,7 +74,16 @@ Status read_slices(const BlockView& block, ColumnDecoder& decoder, DefinitionRea
   if (Status status = decoder.decode_rows(block, Column::kLabel, out.label); !status) return status;
   if (Status status = read_long_durations(block, decoder, out); !status) return status;
   definitions.translate(out.label);
-  out.track = definitions.track(block.header().stream);
+  out.tracks.clear();
+  if (block.header().stream == format::kNoStream && block.has(Column::kTrack)) {
+    if (Status status = decoder.decode_rows(block, Column::kTrack, out.tracks); !status) {
+      return status;
+    }
+    definitions.translate(out.tracks);
+    out.track = out.tracks.empty() ? TrackId{} : out.tracks[0];
+  } else {
+    out.track = definitions.track(block.header().stream);
+  }
   return {};
 }
 

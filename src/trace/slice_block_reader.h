@@ -17,6 +17,7 @@ namespace stepscope {
 
 struct DecodedSlices {
   TrackId track{};
+  std::vector<TrackId> tracks;  // by row, where the block is of several tracks; else empty
   uint32_t first_id = 0;
   std::vector<int64_t> start_ns;
   std::vector<uint32_t> short_dur_ns;

@@ -15,11 +15,12 @@ TEST(Stats, HasAnotherNameForEveryCount) {
   EXPECT_EQ(stat_name(Stat::kRecordsRecovered), "records_recovered");
 }
 
-TEST(Stats, TakesEventsReadForNoFault) {
+TEST(Stats, TakesEventsReadAndOpenArrowsForNoFault) {
   Stats stats;
   stats.add(Stat::kEventsRead, 5);
-  EXPECT_FALSE(stats.has_faults());
   stats.add(Stat::kFlowsUnbound);
+  EXPECT_FALSE(stats.has_faults());
+  stats.add(Stat::kEventsSkipped);
   EXPECT_TRUE(stats.has_faults());
 }
 

@@ -148,6 +148,7 @@ class TraceBuilder {
   void finish_args();
   void finish_counters();
   void bind_flows();
+  void sort_flows();
   void bind_allocations();
   void find_time_range();
   bool slices_are_in_order() const;

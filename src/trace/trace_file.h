@@ -21,16 +21,16 @@
 
 namespace stepscope {
 
-struct SaveOptions {
+struct TraceWriteOptions {
   int zstd_level = 3;
   uint32_t rows_per_block = 1u << 16;
 };
 
 // Fails where the file can not be written; what was written then remains, a whole file up to there.
-Status save_trace(const Trace& trace, const std::string& path, const SaveOptions& options = {});
-Status save_trace(const Trace& trace, ByteSink& sink, const SaveOptions& options = {});
+Status save_trace(const Trace& trace, const std::string& path, const TraceWriteOptions& options = {});
+Status save_trace(const Trace& trace, ByteSink& sink, const TraceWriteOptions& options = {});
 
-struct LoadOptions {
+struct TraceReadOptions {
   bool verify_checksums = true;  // off only in the fuzzer, which can not guess a CRC
   // A column of equal values takes no bytes, so that a small file may claim billions of rows. Above this
   // many rows the remaining blocks count as damaged. Not set: plenty for a file of its size.
@@ -39,8 +39,8 @@ struct LoadOptions {
 
 // Fails only where this is no .sscope file at all. Damaged, torn or unknown blocks are counted in the
 // stats, and the rest is loaded. An id that leads nowhere is counted too: its string becomes "?".
-Result<Trace> load_trace(const std::string& path, const LoadOptions& options = {});
+Result<Trace> load_trace(const std::string& path, const TraceReadOptions& options = {});
 Result<Trace> load_trace(std::span<const uint8_t> file, std::string source,
-                         const LoadOptions& options = {});
+                         const TraceReadOptions& options = {});
 
 }  // namespace stepscope

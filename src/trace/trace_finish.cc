@@ -359,6 +359,25 @@ void TraceBuilder::bind_flows() {
   }
   if (before != nullptr && !before_is_used) data_.stats.add(Stat::kFlowsUnbound);
   flow_points_ = {};
+  direct_flows_ = {};
+  sort_flows();
+}
+
+void TraceBuilder::sort_flows() {
+  FlowColumns& flows = data_.flows;
+  std::vector<uint32_t> order(flows.from.size());
+  std::iota(order.begin(), order.end(), 0u);
+  const auto by_slices = [&](uint32_t a, uint32_t b) {
+    return std::pair(flows.from[a], flows.to[a]) < std::pair(flows.from[b], flows.to[b]);
+  };
+  if (std::is_sorted(order.begin(), order.end(), by_slices)) return;
+  std::stable_sort(order.begin(), order.end(), by_slices);
+  permute(flows.from, order);
+  permute(flows.to, order);
+  permute(flows.from_ns, order);
+  permute(flows.to_ns, order);
+  permute(flows.label, order);
+  permute(flows.id, order);
 }
 
 void TraceBuilder::bind_allocations() {

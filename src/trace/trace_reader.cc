@@ -25,7 +25,7 @@ using format::Column;
 
 class TraceLoader {
  public:
-  TraceLoader(const format::BlockReader& reader, uint64_t file_bytes, const LoadOptions& options)
+  TraceLoader(const format::BlockReader& reader, uint64_t file_bytes, const TraceReadOptions& options)
       : reader_(reader),
         budget_(options.max_rows ? RowBudget(*options.max_rows)
                                  : RowBudget::for_file_of(file_bytes)),
@@ -124,8 +124,12 @@ Status TraceLoader::read_slice_block(const BlockView& block) {
   if (!ranges_.add(slices_.first_id, block.rows(), builder_.slice_count())) {
     return Status::error("its slices have ids that are taken");
   }
-  builder_.add_slices(slices_.track, slices_.start_ns, slices_.short_dur_ns, slices_.long_dur_ns,
-                      slices_.label);
+  const SliceRef first =
+      builder_.add_slices(slices_.track, slices_.start_ns, slices_.short_dur_ns,
+                          slices_.long_dur_ns, slices_.label);
+  for (uint32_t i = 0; i < slices_.tracks.size(); ++i) {
+    builder_.set_track(SliceRef{index(first) + i}, slices_.tracks[i]);
+  }
   return {};
 }
 
@@ -155,7 +159,20 @@ Status TraceLoader::read_counters(const BlockView& block) {
   std::vector<int64_t> times;
   std::vector<double> values;
   if (Status status = decode(block, Column::kTime, times); !status) return status;
-  if (Status status = decode(block, Column::kValueDouble, values); !status) return status;
+  if (const format::ColumnView* ints = block.find(Column::kValueInt)) {
+    std::vector<int32_t> narrow;
+    std::vector<int64_t> wide;
+    const bool is_wide = ints->type() == format::ColumnType::kI64;
+    if (Status status = is_wide ? decode(block, Column::kValueInt, wide)
+                                : decode(block, Column::kValueInt, narrow);
+        !status) {
+      return status;
+    }
+    values.assign(narrow.begin(), narrow.end());
+    for (const int64_t value : wide) values.push_back(static_cast<double>(value));
+  } else if (Status status = decode(block, Column::kValueDouble, values); !status) {
+    return status;
+  }
   const TrackId track = definitions_.track(block.header().stream);
   for (size_t i = 0; i < times.size(); ++i) builder_.add_counter_value(track, times[i], values[i]);
   return {};
@@ -306,13 +323,13 @@ void TraceLoader::count_damage() {
 }  // namespace
 
 Result<Trace> load_trace(std::span<const uint8_t> file, std::string source,
-                         const LoadOptions& options) {
+                         const TraceReadOptions& options) {
   auto reader = format::BlockReader::open(file, {.verify_checksums = options.verify_checksums});
   if (!reader) return Status::error(source + ": " + reader.status().message());
   return TraceLoader(*reader, file.size(), options).load(std::move(source));
 }
 
-Result<Trace> load_trace(const std::string& path, const LoadOptions& options) {
+Result<Trace> load_trace(const std::string& path, const TraceReadOptions& options) {
   auto file = MappedFile::open(path);
   if (!file) return file.status();
   return load_trace(file->bytes(), path, options);

@@ -22,7 +22,7 @@ constexpr size_t kMaxTextBytes = size_t{1} << 25;
 
 class TraceWriter {
  public:
-  TraceWriter(const Trace& trace, format::BlockWriter& writer, const SaveOptions& options)
+  TraceWriter(const Trace& trace, format::BlockWriter& writer, const TraceWriteOptions& options)
       : trace_(trace),
         writer_(writer),
         rows_per_block_(std::clamp(options.rows_per_block, 1u, format::kMaxRows / 4)) {}
@@ -490,13 +490,13 @@ Status TraceWriter::write_allocations() {
 
 }  // namespace
 
-Status save_trace(const Trace& trace, ByteSink& sink, const SaveOptions& options) {
+Status save_trace(const Trace& trace, ByteSink& sink, const TraceWriteOptions& options) {
   auto writer = format::BlockWriter::create(sink, {.zstd_level = options.zstd_level});
   if (!writer) return writer.status();
   return TraceWriter(trace, *writer, options).write();
 }
 
-Status save_trace(const Trace& trace, const std::string& path, const SaveOptions& options) {
+Status save_trace(const Trace& trace, const std::string& path, const TraceWriteOptions& options) {
   auto sink = FileSink::create(path);
   if (!sink) return sink.status();
   if (Status status = save_trace(trace, **sink, options); !status) return status;
