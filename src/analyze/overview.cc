@@ -11,6 +11,7 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -72,7 +73,8 @@ std::string count_of(uint64_t count, std::string_view one) {
 
 void add_trace(const Trace& trace, OverviewTable& out) {
   out.begin_section("trace");
-  if (!trace.source().empty()) out.add_text("file", trace.source());
+  const std::string& source = trace.source();
+  if (!source.empty()) out.add_text("file", source.substr(source.rfind('/') + 1));
   if (!trace.format().empty()) out.add_text("format", trace.format());
   out.add_ns("span", trace.end_ns() - trace.begin_ns());
   out.add_count("slices", trace.slices().size());
@@ -80,17 +82,22 @@ void add_trace(const Trace& trace, OverviewTable& out) {
   if (!trace.call_edges().callee.empty())
     out.add_count("call edges", trace.call_edges().callee.size());
   std::array<uint64_t, 4> kinds{};
-  for (const Track& track : trace.tracks()) ++kinds[static_cast<size_t>(track.kind)];
+  std::set<uint32_t> processes;
+  for (const Track& track : trace.tracks()) {
+    if (track.slice_count == 0 && track.value_count == 0) continue;
+    ++kinds[static_cast<size_t>(track.kind)];
+    processes.insert(track.process);
+  }
   std::string lanes;
   for (size_t kind = 0; kind < kinds.size(); ++kind) {
     if (kinds[kind] == 0) continue;
-    const std::string_view name = track_kind_name(static_cast<TrackKind>(kind));
+    const bool is_async = static_cast<TrackKind>(kind) == TrackKind::kAsync;
     lanes += (lanes.empty() ? "" : ", ") +
              count_of(kinds[kind],
-                      static_cast<TrackKind>(kind) == TrackKind::kAsync ? "async lane" : name);
+                      is_async ? "async lane" : track_kind_name(static_cast<TrackKind>(kind)));
   }
   if (!lanes.empty()) out.add_text("tracks", lanes);
-  if (!trace.processes().empty()) out.add_count("processes", trace.processes().size());
+  if (!processes.empty()) out.add_count("processes", processes.size());
 
   const std::string_view distributed = trace.find_metadata("distributedInfo");
   if (const auto rank = find_json_field(distributed, "$.rank")) {

@@ -12,8 +12,9 @@ namespace stepscope {
 namespace {
 
 constexpr size_t kGap = 2;
-constexpr size_t kBarWidth = 16;
-constexpr size_t kMaxNatural = 400;  // no column is wider, however long its names
+constexpr size_t kBarWidth = 12;
+constexpr size_t kWidthForBars = 90;  // from here on a table in sections always has bars
+constexpr size_t kMaxNatural = 400;   // no column is wider, however long its names
 
 constexpr std::string_view kBold = "\x1b[1m", kDim = "\x1b[2m", kCyan = "\x1b[36m",
                            kYellow = "\x1b[33m", kReset = "\x1b[0m";
@@ -23,6 +24,7 @@ struct FittedColumn {
   std::vector<std::string> title_lines;
   size_t natural = 0;  // the width that its cells want
   size_t width = 0;
+  bool is_zero = false;  // in every row
   bool is_bar = false;
 };
 
@@ -78,28 +80,46 @@ size_t smallest_width(const FittedColumn& column, bool is_first_text, size_t wid
   return std::min(column.natural, wanted);
 }
 
-// Gives every column its width; columns that have no room are taken off the end and their titles
-// returned.
+// What is given up first where a table is too wide: columns of zeros, then moments, then the last
+// one.
+size_t find_least_important(const std::vector<FittedColumn>& columns) {
+  for (size_t i = columns.size(); i-- > 1;) {
+    if (columns[i].is_zero) return i;
+  }
+  for (size_t i = columns.size(); i-- > 1;) {
+    const std::string& name = columns[i].text.name;
+    if (name == "start_ns" || name == "begin_ns" || name == "end_ns") return i;
+  }
+  return columns.size() - 1;
+}
+
+// Gives every column the least that it can do with; says what they take together.
+size_t squeeze(std::vector<FittedColumn>& columns, size_t width) {
+  bool is_first_text = true;
+  size_t used = 0;
+  for (FittedColumn& column : columns) {
+    column.width = smallest_width(column, is_first_text, width);
+    if (!column.text.is_number) is_first_text = false;
+    used += column.width + kGap;
+  }
+  return used > 0 ? used - kGap : 0;
+}
+
+// Gives every column its width; columns that have no room are taken out and their names returned.
 std::vector<std::string> fit(std::vector<FittedColumn>& columns, size_t width) {
   std::vector<std::string> dropped;
   if (width == 0) {
     for (FittedColumn& column : columns) column.width = column.natural;
     return dropped;
   }
-  bool is_first_text = true;
-  size_t used = 0;
-  size_t kept = 0;
-  for (FittedColumn& column : columns) {
-    column.width = smallest_width(column, is_first_text, width);
-    if (!column.text.is_number) is_first_text = false;
-    const size_t next = used + column.width + (kept > 0 ? kGap : 0);
-    if (next > width && kept > 0) break;
-    used = next;
-    ++kept;
+  size_t used = squeeze(columns, width);
+  while (used > width && columns.size() > 1) {
+    const size_t least = find_least_important(columns);
+    dropped.push_back(columns[least].text.name);
+    columns.erase(columns.begin() + static_cast<ptrdiff_t>(least));
+    used = squeeze(columns, width);
   }
-  for (size_t i = kept; i < columns.size(); ++i) dropped.push_back(columns[i].text.name);
-  columns.resize(kept);
-  if (kept == 1 && columns[0].width > width) columns[0].width = width;
+  if (columns.size() == 1 && columns[0].width > width) columns[0].width = width;
   while (used < width) {
     FittedColumn* squeezed = nullptr;
     for (FittedColumn& column : columns) {
@@ -113,15 +133,23 @@ std::vector<std::string> fit(std::vector<FittedColumn>& columns, size_t width) {
     ++squeezed->width;
     ++used;
   }
+  std::reverse(dropped.begin(), dropped.end());
   return dropped;
+}
+
+bool is_zero_text(std::string_view cell) {
+  return cell.empty() || cell == "0" || cell == "0%" || cell.starts_with("0 ");
 }
 
 std::vector<FittedColumn> measure(const Table& table) {
   std::vector<FittedColumn> columns;
   for (TextColumn& text : build_text_columns(table)) {
     FittedColumn column;
+    column.is_zero = text.is_number;
     for (size_t row = 0; row < table.rows(); ++row) {
-      column.natural = std::max(column.natural, display_width(text.cell(row)));
+      const std::string cell = text.cell(row);
+      column.natural = std::max(column.natural, display_width(cell));
+      column.is_zero = column.is_zero && is_zero_text(cell);
     }
     column.natural = std::clamp<size_t>(column.natural, longest_word(text.title), kMaxNatural);
     column.text = std::move(text);
@@ -192,8 +220,7 @@ std::string_view style_of(const FittedColumn& column, std::string_view cell) {
   if (column.is_bar) return kCyan;
   if (column.text.name == "section") return kBold;
   if (!column.text.is_number) return "";
-  const bool is_zero = cell == "0" || cell.starts_with("0 ") || cell == "0%" || cell == "–";
-  return is_zero ? kDim : "";
+  return is_zero_text(cell) || cell == "–" ? kDim : "";
 }
 
 void append_footer(std::string& out, const Table& table, const std::vector<std::string>& dropped,
@@ -228,13 +255,16 @@ void render_text(const Table& table, const TextStyle& style, const TextSink& sin
   ChunkedText chunks(sink);
   std::string& out = chunks.text();
   std::vector<FittedColumn> columns = measure(table);
-  const std::vector<std::string> dropped = fit(columns, style.width);
+  const Column* section = table.find("section");
+  const bool reserves_bars =
+      section != nullptr && table.find("fraction") != nullptr && style.width >= kWidthForBars;
+  const std::vector<std::string> dropped =
+      fit(columns, reserves_bars ? style.width - kBarWidth - kGap : style.width);
   add_bar(columns, table, style.width);
   for (FittedColumn& column : columns) {
     column.title_lines = wrap_words(column.text.title, column.width);
   }
   if (table.rows() > 0) append_header(out, columns, style.color);
-  const Column* section = table.find("section");
   for (size_t row = 0; row < table.rows(); ++row) {
     if (section != nullptr && row > 0 && section->type() == ColumnType::kString &&
         section->get_string(row) != section->get_string(row - 1)) {

@@ -20,6 +20,18 @@ std::string foreign_id_text(const Trace& trace, const ForeignId& id) {
   return std::to_string(id.number);
 }
 
+// Whether the digits stand in the text on their own: 10 is not in "worker 101".
+bool has_number(std::string_view text, std::string_view digits) {
+  const auto is_digit = [&](size_t i) {
+    return i < text.size() && text[i] >= '0' && text[i] <= '9';
+  };
+  for (size_t at = text.find(digits); at != std::string_view::npos;
+       at = text.find(digits, at + 1)) {
+    if (!(at > 0 && is_digit(at - 1)) && !is_digit(at + digits.size())) return true;
+  }
+  return false;
+}
+
 std::optional<int64_t> parse_number(std::string_view text) {
   int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -57,23 +69,27 @@ std::string track_title(const Trace& trace, TrackId id) {
     const std::string pid = foreign_id_text(trace, process.pid);
     if (title != pid) title += (title.empty() ? "" : " ") + pid;
   }
-  const std::string_view name = trace.string(track.name);
+  std::string_view name = trace.string(track.name);
+  while (name.ends_with(' ')) name.remove_suffix(1);
+  std::string number = foreign_id_text(trace, track.tid);
+  std::string_view kind = "thread";
   switch (track.kind) {
+    case TrackKind::kThread:
+      break;
     case TrackKind::kCounter:
-      title += " / " + std::string(name);
-      return title;
+      return title + " / " + std::string(name);
     case TrackKind::kAsync:
-      title += " / async";
+      kind = "async";
       break;
     case TrackKind::kStream:
+      kind = "stream";
       if (track.device >= 0) title += " / device " + std::to_string(track.device);
-      title += " / stream " + (track.stream >= 0 ? std::to_string(track.stream)
-                                                 : foreign_id_text(trace, track.tid));
-      break;
-    case TrackKind::kThread:
-      title += " / thread " + foreign_id_text(trace, track.tid);
+      if (track.stream >= 0) number = std::to_string(track.stream);
       break;
   }
+  // Files often have the number in the name already: "thread 25772 (python)".
+  if (has_number(name, number)) return title + " / " + std::string(name);
+  title += " / " + std::string(kind) + " " + number;
   if (!name.empty()) title += " (" + std::string(name) + ")";
   return title;
 }

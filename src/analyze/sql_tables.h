@@ -7,33 +7,13 @@
 #include <vector>
 
 #include "analyze/sql_module.h"
+#include "analyze/sql_trace_data.h"
 #include "analyze/table.h"
-#include "trace/trace.h"
 
 namespace stepscope {
 
-// The trace, and what has to be made to search it, each when first asked for. One thread at a time.
-class SqlTraceData {
- public:
-  explicit SqlTraceData(const Trace& from) : trace(from) {}
-
-  const std::vector<int64_t>& self_ns();                // by slice
-  const std::vector<uint32_t>& slices_by_name();        // rows by name, category, kind
-  const std::vector<uint32_t>& flows_by_from();         // rows by from_slice
-  const std::vector<uint32_t>& flows_by_to();           // rows by to_slice
-  const std::vector<uint32_t>& allocations_by_slice();  // rows by slice_id
-  const std::vector<uint64_t>& arg_offsets();           // first row of each argument's column
-  std::vector<std::pair<std::string, std::string>>&
-  metadata();  // with what the trace says of itself
-
-  const Trace& trace;
-
- private:
-  std::vector<int64_t> self_ns_;
-  std::vector<uint32_t> slices_by_name_, flows_by_from_, flows_by_to_, allocations_by_slice_;
-  std::vector<uint64_t> arg_offsets_;
-  std::vector<std::pair<std::string, std::string>> metadata_;
-};
+// The table `slices`.
+std::unique_ptr<SqlTable> make_slice_table(SqlTraceData& data);
 
 // One source per table; they refer to the data.
 std::vector<SqlTableSource> make_trace_tables(SqlTraceData& data);

@@ -112,7 +112,9 @@ std::string column_title(const Column& column) {
     }
   }
   if (name == "dur") return "duration";
+  if (name == "communication") return "comm.";
   std::string title(name);
+  if (column.unit() == Unit::kFraction && name != column.name()) title += " %";
   for (char& c : title) {
     if (c == '_') c = ' ';
   }

@@ -20,7 +20,8 @@ std::string text_of_double(double value);    // four significant digits
 // A cell by its column's type and unit; not yet made safe for a terminal. "" where it is null.
 std::string text_of_cell(const Column& column, size_t row);
 
-// A column's heading in words: self_host_ns is "self host", fraction is "share".
+// A column's heading in words: self_host_ns is "self host", busy_fraction is "busy %", fraction is
+// "share".
 std::string column_title(const Column& column);
 
 }  // namespace stepscope

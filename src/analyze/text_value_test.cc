@@ -45,6 +45,7 @@ TEST(ColumnTitle, IsTheNameInWordsWithoutItsUnit) {
   EXPECT_EQ(column_title(Column("self_memory_bytes", ColumnType::kInt, Unit::kBytes)),
             "self memory");
   EXPECT_EQ(column_title(Column("fraction", ColumnType::kDouble, Unit::kFraction)), "share");
+  EXPECT_EQ(column_title(Column("busy_fraction", ColumnType::kDouble, Unit::kFraction)), "busy %");
   EXPECT_EQ(column_title(Column("dur_ns", ColumnType::kInt, Unit::kNone)), "dur ns");
 }
 

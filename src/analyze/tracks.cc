@@ -4,6 +4,7 @@
 #include "analyze/views.h"
 
 #include <algorithm>
+#include <string>
 
 namespace stepscope {
 namespace {
@@ -58,10 +59,15 @@ Result<Table> tracks(const Trace& trace, const TableOptions& options) {
     return foreign.text != kEmptyString ? std::string(trace.string(foreign.text))
                                         : std::to_string(foreign.number);
   };
+  uint64_t empty_tracks = 0;
   const double span_ns = static_cast<double>(trace.end_ns() - trace.begin_ns());
   for (uint32_t i = 0; i < trace.tracks().size(); ++i) {
     if (!filter->takes_track(TrackId{i})) continue;
     const Track& track = trace.tracks()[i];
+    if (track.slice_count == 0 && track.value_count == 0) {
+      ++empty_tracks;
+      continue;
+    }
     const TrackSummary summary = summarize(trace, track, *filter);
     id.push(int64_t{i});
     name.push(track_title(trace, TrackId{i}));
@@ -95,7 +101,9 @@ Result<Table> tracks(const Trace& trace, const TableOptions& options) {
     }
     tid.push(foreign_id(track.tid));
   }
-  if (table.rows() == 0) table.notes.push_back("no tracks in this trace");
+  if (empty_tracks > 0) {
+    table.notes.push_back(std::to_string(empty_tracks) + " tracks without events are left out");
+  }
   return table;
 }
 

@@ -1,12 +1,13 @@
 // The view `tree`: who called what, merged by the path of names over all host tracks (or those of
-// --track), heaviest first; from samples where the trace has no slices. Instants and the
-// recording's own span have no place in it.
+// --track), heaviest first; steps are merged as ProfilerStep#*; from samples where the trace has no
+// slices. Instants and the recording's own span have no place in it.
 #include "analyze/call_tree.h"
 #include "analyze/slice_filter.h"
 #include "analyze/views.h"
 
 #include <algorithm>
 #include <string>
+#include <unordered_map>
 
 namespace stepscope {
 namespace {
@@ -23,8 +24,38 @@ bool has_host_slices(const Trace& trace) {
   });
 }
 
-void add_track(const Trace& trace, const Track& track, const SliceFilter& filter,
-               uint32_t max_depth, CallTree& tree) {
+// "ProfilerStep#" of "ProfilerStep#17"; "" where the name does not end in a number.
+std::string_view stem_of_step(std::string_view name) {
+  const size_t last = name.find_last_not_of("0123456789");
+  if (last == std::string_view::npos || last + 1 == name.size()) return "";
+  return name.substr(0, last + 1);
+}
+
+// Names by label. Steps that differ only in their number get the name of the first of them.
+struct NodeNames {
+  std::vector<StringId> by_label;
+  std::unordered_map<StringId, std::string> shown;  // of those that stand for several
+};
+
+NodeNames find_names(const Trace& trace) {
+  NodeNames names;
+  std::unordered_map<std::string_view, StringId> first_of_stem;
+  for (const Label& label : trace.labels().all()) {
+    const std::string_view stem =
+        label.kind == SliceKind::kStep ? stem_of_step(trace.string(label.name)) : "";
+    if (stem.empty()) {
+      names.by_label.push_back(label.name);
+      continue;
+    }
+    const auto [it, is_first] = first_of_stem.emplace(stem, label.name);
+    if (!is_first && it->second != label.name) names.shown[it->second] = std::string(stem) + "*";
+    names.by_label.push_back(it->second);
+  }
+  return names;
+}
+
+void add_track(const Trace& trace, const Track& track, const NodeNames& names,
+               const SliceFilter& filter, uint32_t max_depth, CallTree& tree) {
   constexpr uint32_t kTooDeep = UINT32_MAX;
   const SliceColumns& slices = trace.slices();
   const std::vector<Label>& labels = trace.labels().all();
@@ -50,7 +81,7 @@ void add_track(const Trace& trace, const Track& track, const SliceFilter& filter
       node_of[i] = kTooDeep;
       continue;
     }
-    const uint32_t id = tree.child(parent, label.name);
+    const uint32_t id = tree.child(parent, names.by_label[index(slices.label[row])]);
     CallTree::Node& node = tree.node(id);
     ++node.calls;
     node.total_ns += dur_ns;
@@ -85,7 +116,7 @@ void add_samples(const Trace& trace, const SliceFilter& filter, uint32_t max_dep
   }
 }
 
-void fill_table(const Trace& trace, const CallTree& tree, Table& table) {
+void fill_table(const Trace& trace, const CallTree& tree, const NodeNames& names, Table& table) {
   Column& name = table.add("name", ColumnType::kString);
   Column& depth = table.add("depth", ColumnType::kInt);
   Column& calls = table.add("calls", ColumnType::kInt, Unit::kCount);
@@ -113,7 +144,8 @@ void fill_table(const Trace& trace, const CallTree& tree, Table& table) {
     if (next[id] != 0) open.push_back(next[id]);
     if (first[id] != 0) open.push_back(first[id]);
     const CallTree::Node& node = nodes[id];
-    name.push(trace.string(node.name));
+    const auto shown = names.shown.find(node.name);
+    name.push(shown != names.shown.end() ? shown->second : trace.string(node.name));
     depth.push(int64_t{node.depth});
     calls.push(static_cast<int64_t>(node.calls));
     total.push(node.total_ns);
@@ -134,6 +166,7 @@ Result<Table> tree(const Trace& trace, const TableOptions& options) {
   const int depth = options.depth < 0 ? kDefaultDepth : options.depth;
   const uint32_t max_depth = depth == 0 ? UINT32_MAX : static_cast<uint32_t>(depth);
   Table table("tree");
+  const NodeNames names = find_names(trace);
   CallTree calls;
   // Kernels hold nothing and would stand beside the calls that launched them.
   const bool host_only = options.track.empty() && has_host_slices(trace);
@@ -145,14 +178,14 @@ Result<Table> tree(const Trace& trace, const TableOptions& options) {
       left_out_streams = true;
       continue;
     }
-    add_track(trace, track, *filter, max_depth, calls);
+    add_track(trace, track, names, *filter, max_depth, calls);
   }
   if (calls.nodes().size() == 1 && !trace.samples().time_ns.empty()) {
     add_samples(trace, *filter, max_depth, calls);
     table.notes.push_back(
         "from samples: a call is a sample that saw the function, times are estimates");
   }
-  fill_table(trace, calls, table);
+  fill_table(trace, calls, names, table);
   if (left_out_streams) {
     table.notes.push_back(
         "device streams are left out (the view kernels has them, or --track stream)");

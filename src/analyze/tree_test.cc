@@ -73,6 +73,19 @@ TEST(Tree, TakesOneTrack) {
   EXPECT_EQ(text(*tree(make_trace(), options)), "work 1 90 60\n leaf 1 30 30\n");
 }
 
+TEST(Tree, MergesStepsOverTheirNumbers) {
+  TraceBuilder builder;
+  const TrackId host = builder.add_thread(ForeignId{1}, ForeignId{1});
+  const LabelId conv = builder.label("conv1", "", SliceKind::kOperator);
+  for (int i = 0; i < 3; ++i) {
+    const std::string name = "ProfilerStep#" + std::to_string(i);
+    builder.add_slice(host, i * 100, 90, builder.label(name, "", SliceKind::kStep));
+    builder.add_slice(host, i * 100 + 10, 20, conv);
+  }
+  EXPECT_EQ(text(*tree(std::move(builder).finish(), {})),
+            "ProfilerStep#* 3 270 210\n conv1 3 60 60\n");
+}
+
 TEST(Tree, LeavesDeviceStreamsOutAndSaysSo) {
   TraceBuilder builder;
   const TrackId host = builder.add_thread(ForeignId{1}, ForeignId{1});
