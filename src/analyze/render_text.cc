@@ -87,8 +87,7 @@ size_t find_least_important(const std::vector<FittedColumn>& columns) {
     if (columns[i].is_zero) return i;
   }
   for (size_t i = columns.size(); i-- > 1;) {
-    const std::string& name = columns[i].text.name;
-    if (name == "start_ns" || name == "begin_ns" || name == "end_ns") return i;
+    if (columns[i].text.name == "start_ns") return i;
   }
   return columns.size() - 1;
 }
@@ -178,14 +177,37 @@ void add_bar(std::vector<FittedColumn>& columns, const Table& table, size_t widt
   columns.insert(at + 1, std::move(column));
 }
 
-void append_cell(std::string& out, std::string_view text, const FittedColumn& column, bool is_last,
+std::string_view style_of(const FittedColumn& column, std::string_view cell) {
+  if (column.is_bar) return kCyan;
+  if (column.text.name == "section") return kBold;
+  if (!column.text.is_number) return "";
+  return is_zero_text(cell) || cell == "–" ? kDim : "";
+}
+
+void append_cell(std::string& out, std::string_view text, const FittedColumn& column, size_t width,
                  std::string_view style, bool color) {
-  const std::string cell = elide_middle(text, column.width);
+  const std::string cell = elide_middle(text, width);
   const size_t used = display_width(cell);
-  const size_t padding = column.width > used ? column.width - used : 0;
+  const size_t padding = width > used ? width - used : 0;
   if (column.text.is_number) out.append(padding, ' ');
   append_styled(out, cell, style, color);
-  if (!column.text.is_number && !is_last) out.append(padding, ' ');
+  if (!column.text.is_number) out.append(padding, ' ');
+}
+
+// A row. A text with nothing after it may take the room of the columns that follow.
+void append_row(std::string& out, const std::vector<FittedColumn>& columns,
+                const std::vector<std::string>& cells, bool color) {
+  size_t last = columns.size();
+  while (last > 0 && cells[last - 1].empty()) --last;
+  size_t room = 0;
+  for (size_t i = last; i < columns.size(); ++i) room += kGap + columns[i].width;
+  for (size_t i = 0; i < last; ++i) {
+    if (i > 0) out.append(kGap, ' ');
+    const FittedColumn& column = columns[i];
+    const bool spreads = i + 1 == last && !column.text.is_number;
+    append_cell(out, cells[i], column, column.width + (spreads ? room : 0),
+                style_of(column, cells[i]), color);
+  }
 }
 
 void trim_and_end_line(std::string& out, size_t line_begin) {
@@ -206,7 +228,7 @@ void append_header(std::string& out, const std::vector<FittedColumn>& columns, b
       // Short titles stand on the last line.
       const size_t skip = lines - columns[i].title_lines.size();
       const std::string_view title = line < skip ? "" : columns[i].title_lines[line - skip];
-      append_cell(out, title, columns[i], i + 1 == columns.size(), kBold, color);
+      append_cell(out, title, columns[i], columns[i].width, kBold, color);
     }
     trim_and_end_line(out, begin);
   }
@@ -214,13 +236,6 @@ void append_header(std::string& out, const std::vector<FittedColumn>& columns, b
   for (size_t i = 0; i < total; ++i) rule += "─";
   append_styled(out, rule, kDim, color);
   out += '\n';
-}
-
-std::string_view style_of(const FittedColumn& column, std::string_view cell) {
-  if (column.is_bar) return kCyan;
-  if (column.text.name == "section") return kBold;
-  if (!column.text.is_number) return "";
-  return is_zero_text(cell) || cell == "–" ? kDim : "";
 }
 
 void append_footer(std::string& out, const Table& table, const std::vector<std::string>& dropped,
@@ -265,19 +280,19 @@ void render_text(const Table& table, const TextStyle& style, const TextSink& sin
     column.title_lines = wrap_words(column.text.title, column.width);
   }
   if (table.rows() > 0) append_header(out, columns, style.color);
+  std::vector<std::string> cells;
   for (size_t row = 0; row < table.rows(); ++row) {
     if (section != nullptr && row > 0 && section->type() == ColumnType::kString &&
         section->get_string(row) != section->get_string(row - 1)) {
       out += '\n';
     }
-    const size_t begin = out.size();
-    for (size_t i = 0; i < columns.size(); ++i) {
-      const FittedColumn& column = columns[i];
-      if (i > 0) out.append(kGap, ' ');
-      std::string cell = column.text.cell(row);
-      if (cell.empty() && column.text.is_number && section == nullptr) cell = "–";
-      append_cell(out, cell, column, i + 1 == columns.size(), style_of(column, cell), style.color);
+    cells.clear();
+    for (const FittedColumn& column : columns) {
+      cells.push_back(column.text.cell(row));
+      if (cells.back().empty() && column.text.is_number && section == nullptr) cells.back() = "–";
     }
+    const size_t begin = out.size();
+    append_row(out, columns, cells, style.color);
     trim_and_end_line(out, begin);
     chunks.end_row();
   }
