@@ -142,6 +142,15 @@ TEST(RenderText, ShowsCallsAndLocationAsProfilersDo) {
             "name  calls  location\n─────────────────────\nfib    21/1  fib.py:3\n");
 }
 
+TEST(RenderText, ShowsTheResultOfAQueryAsItIs) {
+  Table table{std::string(kQueryView)};
+  table.add("depth", ColumnType::kInt).push(int64_t{2});
+  table.add("sum(dur_ns)", ColumnType::kInt).push(int64_t{12345});
+  table.add("nothing", ColumnType::kString).push_null();
+  EXPECT_EQ(render_table(table, TableFormat::kText),
+            "depth  sum(dur_ns)  nothing\n───────────────────────────\n    2        12345\n");
+}
+
 TEST(RenderText, TableWithoutRowsSaysSo) {
   Table table("x");
   table.add("name", ColumnType::kString);

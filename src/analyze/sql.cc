@@ -261,7 +261,7 @@ class SqlSession::Impl {
       for (int i = 0; i < count; ++i) columns[static_cast<size_t>(i)].add(statement, i);
     }
     if (code != SQLITE_DONE && code != SQLITE_ROW) return Status::error(explain(code));
-    Table table("query");
+    Table table{std::string(kQueryView)};
     for (ResultColumn& column : columns) column.move_to(table);
     table.rows_before_limit = rows;
     table.stats = trace_.stats();

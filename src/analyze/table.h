@@ -1,5 +1,6 @@
-// Table: the result of every analysis. Typed columns with units; text, JSON, CSV, Markdown, Arrow and
-// SQL are renderers of it. Times are integers in ns, sizes in bytes, fractions 0..1, missing is null.
+// Table: the result of every analysis. Typed columns with units; text, JSON, CSV, Markdown, Arrow
+// and SQL are renderers of it. Times are integers in ns, sizes in bytes, fractions 0..1, missing is
+// null.
 //
 //   Table table("kernels");
 //   Column& name = table.add("name", ColumnType::kString);
@@ -62,6 +63,9 @@ class Column {
   std::vector<std::string> strings_;
 };
 
+// The view of a table that SQL made: its columns are the user's own.
+inline constexpr std::string_view kQueryView = "query";
+
 class Table {
  public:
   explicit Table(std::string view) : view_(std::move(view)) {}
@@ -93,13 +97,13 @@ struct TimeRange {
 
 // What a user may ask of a view. Each view takes what makes sense for it.
 struct TableOptions {
-  std::string sort;        // a column's name, "-" or "+" before it for descending or ascending
-  int64_t limit = -1;      // rows; 0: all; -1: the view's own default
-  std::string filter;      // regular expression on the name column
-  TimeRange range;         // slices that start in it
-  std::string track;       // regular expression on a track's "process/thread" name or its id
-  std::string by;          // operators: shape, stack; memory: operator
-  int depth = -1;          // tree: levels; -1: the default
+  std::string sort;    // a column's name, "-" or "+" before it for descending or ascending
+  int64_t limit = -1;  // rows; 0: all; -1: the view's own default
+  std::string filter;  // regular expression on the name column
+  TimeRange range;     // slices that start in it
+  std::string track;   // regular expression on a track's "process/thread" name or its id
+  std::string by;      // operators: shape, stack; memory: operator
+  int depth = -1;      // tree: levels; -1: the default
 };
 
 }  // namespace stepscope

@@ -85,6 +85,14 @@ TextColumn value_column(std::vector<const Column*> values) {
 }  // namespace
 
 std::vector<TextColumn> build_text_columns(const Table& table) {
+  if (table.view() == kQueryView) {
+    std::vector<TextColumn> text;
+    for (const Column& column : table.columns()) {
+      text.push_back(plain_column(column));
+      text.back().title = printable(column.name());
+    }
+    return text;
+  }
   const Column* depth = table.find("depth");
   const Column* name = table.find("name");
   const Column* file = table.find("file");

@@ -6,6 +6,7 @@
 //   value;
 //   - section is named where it changes only;
 //   - columns without any value are left out.
+// The result of a query is shown as it is.
 #pragma once
 
 #include <cstddef>
