@@ -4,6 +4,7 @@
 
 #include "ingest/byte_source.h"
 #include "ingest/chrome_json.h"
+#include "ingest/sscope.h"
 
 namespace stepscope {
 namespace {
@@ -16,6 +17,7 @@ struct Format {
 };
 
 constexpr Format kFormats[] = {
+    {looks_like_sscope, load_sscope},
     {looks_like_chrome_json, load_chrome_json},
 };
 
