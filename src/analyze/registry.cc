@@ -24,17 +24,7 @@ constexpr std::array kViews = {
     View{"tracks", "the lanes of the trace: threads, streams, counters", "", 50, tracks, nullptr},
 };
 
-}  // namespace
-
-std::span<const View> views() { return kViews; }
-
-const View* find_view(std::string_view name) {
-  const auto it = std::find_if(kViews.begin(), kViews.end(),
-                               [&](const View& view) { return view.name == name; });
-  return it == kViews.end() ? nullptr : &*it;
-}
-
-Result<Table> make_view(const Trace& trace, std::string_view name, const TableOptions& options) {
+Result<const View*> find_valid(std::string_view name, const TableOptions& options) {
   const View* view = find_view(name);
   if (view == nullptr) {
     std::string names;
@@ -47,22 +37,53 @@ Result<Table> make_view(const Trace& trace, std::string_view name, const TableOp
     return Status::error("--limit " + std::to_string(options.limit) +
                          ": must be 0 (all rows) or more");
   }
-  Result<Table> table = view->make(trace, options);
+  return view;
+}
+
+// What all views have in common: rows and stats.
+Result<Table> finish(const View& view, Result<Table> table, const Stats& stats,
+                     const TableOptions& options) {
   if (!table) return table;
   Status status = filter_rows(*table, options.filter);
   if (!status) return status;
-  const bool has_default_sort =
-      table->find(view->default_sort.substr(std::min<size_t>(1, view->default_sort.size()))) !=
-      nullptr;
+  // A view may lack the column of its default order, depending on --by.
+  const std::string_view default_column =
+      view.default_sort.substr(std::min<size_t>(1, view.default_sort.size()));
   if (!options.sort.empty()) {
     status = sort_rows(*table, options.sort);
-  } else if (has_default_sort) {
-    status = sort_rows(*table, view->default_sort);
+  } else if (table->find(default_column) != nullptr) {
+    status = sort_rows(*table, view.default_sort);
   }
   if (!status) return status;
-  limit_rows(*table, options.limit < 0 ? view->default_limit : options.limit);
-  table->stats = trace.stats();
+  limit_rows(*table, options.limit < 0 ? view.default_limit : options.limit);
+  table->stats = stats;
   return table;
+}
+
+}  // namespace
+
+std::span<const View> views() { return kViews; }
+
+const View* find_view(std::string_view name) {
+  const auto it = std::find_if(kViews.begin(), kViews.end(),
+                               [&](const View& view) { return view.name == name; });
+  return it == kViews.end() ? nullptr : &*it;
+}
+
+Result<Table> make_view(const Trace& trace, std::string_view name, const TableOptions& options) {
+  const Result<const View*> view = find_valid(name, options);
+  if (!view) return view.status();
+  return finish(**view, (*view)->make(trace, options), trace.stats(), options);
+}
+
+Result<Table> make_view(SliceStream& stream, const Stats& stats, std::string_view name,
+                        const TableOptions& options) {
+  const Result<const View*> view = find_valid(name, options);
+  if (!view) return view.status();
+  if ((*view)->make_from_stream == nullptr) {
+    return Status::error("the view '" + std::string(name) + "' needs the whole trace in memory");
+  }
+  return finish(**view, (*view)->make_from_stream(stream, options), stats, options);
 }
 
 }  // namespace stepscope

@@ -71,6 +71,17 @@ TEST(MakeView, NegativeLimitIsAnError) {
   EXPECT_FALSE(make_view(make_trace(), "functions", options).ok());
 }
 
+TEST(MakeView, OfAStreamEqualsThatOfTheTrace) {
+  const Trace trace = make_trace();
+  TraceSliceStream stream(trace);
+  const auto table = make_view(stream, trace.stats(), "functions", {});
+  ASSERT_TRUE(table.ok()) << table.status().message();
+  EXPECT_EQ(table->rows(), 20u);
+  EXPECT_EQ(table->find("name")->get_string(0), "f29");
+  EXPECT_EQ(make_view(stream, trace.stats(), "steps", {}).status().message(),
+            "the view 'steps' needs the whole trace in memory");
+}
+
 TEST(MakeView, EveryViewMakesATableOfAnEmptyTrace) {
   TraceBuilder builder;
   const Trace empty = std::move(builder).finish();

@@ -1,5 +1,5 @@
-// The views: each a function from a trace to a table, one per file, listed in registry.cc. Columns that
-// scripts may rely on are fixed by docs/views.md.
+// The views: each a function from a trace to a table, one per file, listed in registry.cc. Columns
+// that scripts may rely on are fixed by docs/views.md.
 #pragma once
 
 #include <span>
@@ -41,7 +41,12 @@ struct View {
 std::span<const View> views();
 const View* find_view(std::string_view name);
 
-// Makes a view, then filters, sorts and limits it; adds the trace's stats. The one way for front ends.
+// Makes a view, then filters, sorts and limits it; adds the trace's stats. The one way for front
+// ends.
 Result<Table> make_view(const Trace& trace, std::string_view name, const TableOptions& options);
+// The same without the whole trace in memory; `stats` are the stream's. Fails for views that can
+// not stream.
+Result<Table> make_view(SliceStream& stream, const Stats& stats, std::string_view name,
+                        const TableOptions& options);
 
 }  // namespace stepscope
