@@ -99,7 +99,12 @@ class FunctionCounter {
   bool has_known() const {
     return (seen_kinds_ & (kind_bit(SliceKind::kPython) | kind_bit(SliceKind::kCall))) != 0;
   }
-  bool knows_no_kinds() const { return seen_kinds_ == kind_bit(SliceKind::kOther); }
+  // Of the host's slices; a tool may tell its kernels apart and nothing else.
+  bool knows_no_kinds() const {
+    return (seen_kinds_ & kind_bit(SliceKind::kOther)) != 0 &&
+           (seen_kinds_ & (kind_bit(SliceKind::kOperator) | kind_bit(SliceKind::kAnnotation) |
+                           kind_bit(SliceKind::kStep) | kind_bit(SliceKind::kRuntime))) == 0;
+  }
 
  private:
   static constexpr uint32_t kNotAFunction = UINT32_MAX;

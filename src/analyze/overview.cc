@@ -232,15 +232,15 @@ Result<Table> overview(const Trace& trace, const TableOptions& options) {
   const bool has_device_work = has_kind(trace, {SliceKind::kKernel, SliceKind::kMemcpy});
   const bool has_functions = has_kind(trace, {SliceKind::kPython, SliceKind::kCall}) ||
                              !trace.call_edges().callee.empty() ||
-                             !trace.samples().time_ns.empty() ||
-                             (!has_operators && !has_device_work);
+                             !trace.samples().time_ns.empty() || !has_operators;
   if (has_steps || has_operators || has_device_work) {
     Result<Table> table = steps(trace, part);
     if (!table) return table;
     add_steps(*table, out);
     for (std::string& note : table->notes) out.table.notes.push_back(std::move(note));
     if (table->rows() == 0 && table->notes.empty()) {
-      out.table.notes.push_back("no steps in this trace: call prof.step() in the training loop");
+      out.table.notes.push_back(
+          "no steps in this trace (with torch.profiler, prof.step() marks them)");
     }
   }
   if (has_operators) {
