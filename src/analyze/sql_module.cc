@@ -57,6 +57,11 @@ struct Cursor : sqlite3_vtab_cursor {
 };
 
 std::string quoted(std::string_view name) {
+  const bool is_plain =
+      !name.empty() && !(name.front() >= '0' && name.front() <= '9') &&
+      name.find_first_not_of("abcdefghijklmnopqrstuvwxyz_0123456789") == std::string_view::npos &&
+      sqlite3_keyword_check(name.data(), static_cast<int>(name.size())) == 0;
+  if (is_plain) return std::string(name);
   std::string text = "\"";
   for (const char c : name) {
     if (c == '"') text += '"';
@@ -69,7 +74,8 @@ std::string column_list(const SqlTable& table) {
   std::string list;
   for (const SqlColumn& column : table.columns()) {
     if (!list.empty()) list += ", ";
-    list += quoted(column.name) + " " + column.type;
+    list += quoted(column.name);
+    if (*column.type != '\0') list += std::string(" ") + column.type;
   }
   return list;
 }
