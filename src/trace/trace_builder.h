@@ -41,9 +41,11 @@ class TraceBuilder {
 
   // Strings, labels, and what the trace says of itself.
   StringPool& strings() { return data_.strings; }
+  const StringPool& strings() const { return data_.strings; }
   StringId string(std::string_view text) { return data_.strings.intern(text); }
   LabelId label(std::string_view name, std::string_view category, SliceKind kind);
   LabelTable& labels() { return data_.labels; }
+  const LabelTable& labels() const { return data_.labels; }
   Stats& stats() { return data_.stats; }
   void add_metadata(std::string_view key, std::string_view value, bool is_json);
   bool has_metadata(std::string_view key) const;

@@ -8,7 +8,9 @@
 #include "base/mapped_file.h"
 #include "format/block_reader.h"
 #include "format/column_decoder.h"
+#include "trace/clock_table.h"
 #include "trace/definition_reader.h"
+#include "trace/record_decoder.h"
 #include "trace/row_budget.h"
 #include "trace/slice_block_reader.h"
 #include "trace/slice_ranges.h"
@@ -29,28 +31,42 @@ class TraceLoader {
       : reader_(reader),
         budget_(options.max_rows ? RowBudget(*options.max_rows)
                                  : RowBudget::for_file_of(file_bytes)),
-        definitions_(builder_, budget_) {}
+        definitions_(builder_, budget_),
+        records_(builder_, definitions_, clock_, budget_) {}
 
   Trace load(std::string source) {
     builder_.set_format("sscope");
     builder_.set_source(std::move(source));
     reserve();
-    for (const BlockInfo& info : reader_.blocks()) {
-      if (!reads(info.header.type)) continue;
-      auto block = reader_.read(info);
-      const Status status = block ? read(*block) : block.status();
-      if (!status) note_damage(info, status);
-    }
+    // Ticks can be told in ns only when all triples are known.
+    for_each_block([](BlockType type) { return type == BlockType::kClock; },
+                   [&](const BlockView& block) { return read_clock(block); });
+    clock_.settle();
+    if (!clock_.empty()) builder_.set_clock_base_ns(clock_.realtime_base_ns());
+    for_each_block(reads, [&](const BlockView& block) { return read(block); });
+    records_.finish();
     count_damage();
     return std::move(builder_).finish();
   }
 
  private:
   static bool reads(BlockType type) {
-    return format::is_known(type) && type != BlockType::kIndex && type != BlockType::kTrailer;
+    return format::is_known(type) && type != BlockType::kClock && type != BlockType::kIndex &&
+           type != BlockType::kTrailer;
+  }
+
+  template <typename Wants, typename Read>
+  void for_each_block(Wants&& wants, Read&& read_one) {
+    for (const BlockInfo& info : reader_.blocks()) {
+      if (!wants(info.header.type)) continue;
+      auto block = reader_.read(info);
+      const Status status = block ? read_one(*block) : block.status();
+      if (!status) note_damage(info, status);
+    }
   }
 
   void reserve();
+  Status read_clock(const BlockView& block);
   Status read(const BlockView& block);
   Status read_slice_block(const BlockView& block);
   Status read_arg_block(const BlockView& block);
@@ -71,6 +87,8 @@ class TraceLoader {
   TraceBuilder builder_;
   RowBudget budget_;
   DefinitionReader definitions_;
+  ClockTable clock_;
+  RecordDecoder records_;
   format::ColumnDecoder decoder_;
   SliceRanges ranges_;
   DecodedSlices slices_;
@@ -92,6 +110,24 @@ void TraceLoader::reserve() {
   builder_.reserve_flows(static_cast<size_t>(std::min(flows, budget_.left())));
 }
 
+Status TraceLoader::read_clock(const BlockView& block) {
+  std::vector<uint64_t> ticks;
+  std::vector<int64_t> monotonic_ns, realtime_ns;
+  if (Status status = budget_.take(block.rows()); !status) return status;
+  if (Status status = decode(block, Column::kTicks, ticks); !status) return status;
+  if (Status status = decode(block, Column::kMonotonicNs, monotonic_ns); !status) return status;
+  if (Status status = decode(block, Column::kRealtimeNs, realtime_ns); !status) return status;
+  if (block.has(Column::kTicksPerSecond)) {
+    const auto rate = decoder_.decode_one<uint64_t>(block, Column::kTicksPerSecond);
+    if (!rate) return rate.status();
+    clock_.set_ticks_per_second(*rate);
+  }
+  for (size_t i = 0; i < ticks.size(); ++i) {
+    clock_.add({ticks[i], monotonic_ns[i], realtime_ns[i]});
+  }
+  return {};
+}
+
 Status TraceLoader::read(const BlockView& block) {
   const BlockType type = block.header().type;
   if (DefinitionReader::reads(type)) return definitions_.read(block, decoder_);
@@ -111,6 +147,8 @@ Status TraceLoader::read(const BlockView& block) {
       return read_call_edges(block);
     case BlockType::kAllocations:
       return read_allocations(block);
+    case BlockType::kRecords:
+      return records_.read(block, decoder_);
     default:
       return {};
   }
@@ -294,6 +332,7 @@ Status TraceLoader::read_allocations(const BlockView& block) {
 
 void TraceLoader::note_damage(const BlockInfo& info, const Status& status) {
   reader_.count_damaged(info);
+  if (info.header.type == BlockType::kRecords) records_.lose(info.header.stream);
   constexpr size_t kMaxNotes = 5;
   if (notes_.size() == kMaxNotes) return;
   const std::string place = "byte " + std::to_string(info.offset) + ": ";

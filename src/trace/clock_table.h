@@ -1,0 +1,40 @@
+// ClockTable: from ticks of a recording's clock to ns, by the (ticks, monotonic, realtime) triples that a
+// recorder writes now and then. Between two triples time is linear; outside of them the nearest two lead
+// on, or ticks per second where there is only one.
+//
+//   ClockTable clock;
+//   clock.add({ticks, monotonic_ns, realtime_ns});
+//   clock.settle();
+//   int64_t start_ns = clock.to_ns(tick);
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace stepscope {
+
+class ClockTable {
+ public:
+  struct Triple {
+    uint64_t ticks = 0;
+    int64_t monotonic_ns = 0;
+    int64_t realtime_ns = 0;
+  };
+
+  void add(const Triple& triple) { triples_.push_back(triple); }
+  void set_ticks_per_second(uint64_t rate) { ticks_per_second_ = rate; }
+  // Call once after the last add(). Triples that contradict an earlier one are dropped.
+  void settle();
+
+  bool empty() const { return triples_.empty(); }
+  // On the monotonic clock; within TraceBuilder's limits whatever the triples say.
+  int64_t to_ns(uint64_t tick) const;
+  // Monotonic time + this is ns since 1970; 0 where nothing is known.
+  int64_t realtime_base_ns() const;
+
+ private:
+  std::vector<Triple> triples_;  // after settle(): by ticks, all different
+  uint64_t ticks_per_second_ = 1'000'000'000;
+};
+
+}  // namespace stepscope

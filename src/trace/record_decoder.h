@@ -1,0 +1,89 @@
+// RecordDecoder: the raw 8-byte records of a live recorder (format/record.h), made into slices, counters
+// and steps of a TraceBuilder. Each thread has its stream of blocks; within a thread each context (a
+// greenlet) has a stack of open slices of its own, and a track of its own, since its slices stay open
+// while another context runs.
+//
+//   RecordDecoder records(builder, definitions, clock, budget);
+//   status = records.read(block, decoder);   // blocks of a thread in their order
+//   records.lose(stream);                    // instead of a block that is damaged
+//   records.finish();                        // closes what is open
+//
+// An end that carries its label closes the innermost open slice of that label, and what is open inside of
+// it; one without closes the innermost. Across lost records nests are not to be trusted: an end without
+// a label then closes nothing that was opened before the loss.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "base/status.h"
+#include "format/block_reader.h"
+#include "format/column_decoder.h"
+#include "format/record.h"
+#include "trace/clock_table.h"
+#include "trace/definition_reader.h"
+#include "trace/row_budget.h"
+#include "trace/trace_builder.h"
+
+namespace stepscope {
+
+class RecordDecoder {
+ public:
+  // Borrows all four.
+  RecordDecoder(TraceBuilder& builder, DefinitionReader& definitions, const ClockTable& clock,
+                RowBudget& budget)
+      : builder_(builder), definitions_(definitions), clock_(clock), budget_(budget) {}
+
+  Status read(const format::BlockView& block, format::ColumnDecoder& decoder);
+  void lose(uint32_t stream);
+  void finish();
+
+ private:
+  struct Open {
+    SliceRef slice;
+    LabelId label;
+  };
+  struct Context {
+    TrackId track{};
+    std::vector<Open> open;
+    std::unordered_map<uint32_t, uint32_t> open_by_label;  // how many
+    size_t untrusted = 0;      // that many of `open` are from before a loss
+    uint64_t losses_seen = 0;  // of the thread's
+  };
+  struct Thread {
+    TrackId track{};
+    std::map<uint32_t, Context> contexts;
+    Context* context = nullptr;  // of the records that follow
+    uint64_t tick = 0;
+    bool has_begun = false;
+    uint64_t losses = 0;
+    int64_t lost_at_ns = 0;  // the last one
+    int64_t step_from_ns = 0;  // the end of the step before, or the first record
+    bool has_steps = false;
+    TrackId step_track{};
+  };
+
+  void read_words(Thread& thread, std::span<const uint64_t> words);
+  void read_record(Thread& thread, const format::Record& record, uint64_t word);
+  void enter(Thread& thread, uint32_t context);
+  Context& current(Thread& thread);
+  void begin(Thread& thread, LabelId label, int64_t now_ns);
+  void end(Thread& thread, uint32_t label_plus_1, int64_t now_ns);
+  void end_step(Thread& thread, uint32_t number, int64_t now_ns);
+  void count_dropped(Thread& thread, uint64_t records, int64_t now_ns);
+  // Closes what is above `keep` open slices; all but `closed_well` of them as begins without an end.
+  void close_down_to(Context& context, size_t keep, int64_t now_ns, size_t closed_well);
+
+  TraceBuilder& builder_;
+  DefinitionReader& definitions_;
+  const ClockTable& clock_;
+  RowBudget& budget_;
+  std::map<uint32_t, Thread> threads_;
+  int64_t last_ns_ = 0;
+  bool has_time_ = false;
+};
+
+}  // namespace stepscope
