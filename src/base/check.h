@@ -1,5 +1,5 @@
-// CHECK(cond, "why"): for what cannot happen. On in release builds. Nothing read from a file may reach
-// one (the fuzzers prove it); input at fault is a Status, see status.h.
+// CHECK(cond, "why"): for what cannot happen. On in release builds. Nothing read from a file may
+// reach one (the fuzzers prove it); input at fault is a Status, see status.h.
 #pragma once
 
 namespace stepscope {
@@ -8,8 +8,8 @@ namespace stepscope {
 
 }  // namespace stepscope
 
-#define CHECK(condition, why)                                              \
-  do {                                                                     \
-    if (!(condition)) [[unlikely]]                                         \
-      ::stepscope::check_failed(#condition, why, __FILE__, __LINE__);      \
+#define CHECK(condition, why)                                         \
+  do {                                                                \
+    if (!(condition)) [[unlikely]]                                    \
+      ::stepscope::check_failed(#condition, why, __FILE__, __LINE__); \
   } while (false)

@@ -58,7 +58,8 @@ std::string draw_bar(double fraction, size_t columns) {
   const auto done = static_cast<size_t>(clamped * static_cast<double>(length));
   char percent[8];
   std::snprintf(percent, sizeof percent, " %3d %%", static_cast<int>(clamped * 100));
-  return std::string(1, '[') + std::string(done, '#') + std::string(length - done, '.') + "]" + percent;
+  return std::string(1, '[') + std::string(done, '#') + std::string(length - done, '.') + "]" +
+         percent;
 }
 
 ProgressBar::ProgressBar(std::string what)
