@@ -180,7 +180,7 @@ void add_report(CLI::App& app, Action& action) {
       ->type_name("A..B");
   command
       ->add_option("--by", options->table.by,
-                   "How to group: shape or stack (operators), operator (memory)")
+                   "How to group: shape or stack (operators), operator (memory), time (devices)")
       ->check(CLI::IsMember({"shape", "stack", "operator", "time"}))
       ->type_name("WHAT");
   command->add_option("--depth", options->table.depth, "Levels of the tree")
