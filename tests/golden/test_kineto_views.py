@@ -2,8 +2,8 @@
 
 `expected_views.jsonl.gz` is what torch_tb_profiler shows of the same trace, one JSON per line; the
 overview (steps, averages, GPU figures), the operator table and the kernel table are compared.
-`gpu_metrics_expected.json` is a small trace with its counters, from its own unit tests. Times are in
-whole microseconds.
+`gpu_metrics_expected.json` is a small trace with its counters, from its own unit tests. Times are
+in whole microseconds.
 """
 
 import gzip
@@ -165,9 +165,9 @@ def test_device_figures_are_the_same(view: ViewFunction, expected: list[Any]) ->
 def test_counters_over_time_are_the_same(
     shared_data: pathlib.Path, make_view: ViewFunction
 ) -> None:
-    """That file's values are 100 and 10 times those that torch_tb_profiler 0.4.3 itself finds in the
-    input: 6 of 1000 us are busy in the third bucket (0.006), where the file has 0.6; the first kernel
-    has 0.025 blocks per SM, where it has 0.25. Times and all ratios agree."""
+    """That file's values are 100 and 10 times those that torch_tb_profiler 0.4.3 itself finds in
+    the input: 6 of 1000 us are busy in the third bucket (0.006), where the file has 0.6; the first
+    kernel has 0.025 blocks per SM, where it has 0.25. Times and all ratios agree."""
     folder = shared_data / "kineto"
     events = json.loads((folder / "gpu_metrics_expected.json").read_text())["traceEvents"]
     counters = [event for event in events if event["ph"] == "C"]
