@@ -227,7 +227,8 @@ void append_header(std::string& out, const std::vector<FittedColumn>& columns, b
       if (i > 0) out.append(kGap, ' ');
       // Short titles stand on the last line.
       const size_t skip = lines - columns[i].title_lines.size();
-      const std::string_view title = line < skip ? "" : columns[i].title_lines[line - skip];
+      std::string_view title;
+      if (line >= skip) title = columns[i].title_lines[line - skip];
       append_cell(out, title, columns[i], columns[i].width, kBold, color);
     }
     trim_and_end_line(out, begin);
