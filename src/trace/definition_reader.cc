@@ -74,7 +74,7 @@ bool DefinitionReader::reads(BlockType type) {
 }
 
 Status DefinitionReader::read(const BlockView& block, ColumnDecoder& decoder) {
-  if (Status status = budget_.take(block.rows(), kDefinitionWeight); !status) return status;
+  if (Status status = budget_.take(block.header(), kDefinitionWeight); !status) return status;
   switch (block.header().type) {
     case BlockType::kMetadata:
       return read_metadata(block, decoder);

@@ -9,40 +9,29 @@ namespace stepscope {
 using format::BlockInfo;
 using format::BlockType;
 
-FileSliceStream::FileSliceStream(std::unique_ptr<MappedFile> file, format::BlockReader reader,
-                                 uint64_t bytes)
-    : file_(std::move(file)),
-      reader_(std::move(reader)),
-      budget_(RowBudget::for_file_of(bytes)),
-      definitions_(builder_, budget_) {}
+FileSliceStream::FileSliceStream(format::BlockReader reader, RowBudget budget)
+    : reader_(std::move(reader)), budget_(budget), definitions_(builder_, budget_) {}
 
 Result<std::unique_ptr<FileSliceStream>> FileSliceStream::open(const std::string& path) {
   auto file = MappedFile::open(path);
   if (!file) return file.status();
   auto owned = std::make_unique<MappedFile>(std::move(*file));
-  auto reader = format::BlockReader::open(owned->bytes());
-  if (!reader) return Status::error(path + ": " + reader.status().message());
-  if (Status status = check_order(*reader); !status) {
-    return Status::error(path + ": " + status.message());
-  }
-  const uint64_t bytes = owned->bytes().size();
-  auto stream = std::unique_ptr<FileSliceStream>(
-      new FileSliceStream(std::move(owned), std::move(*reader), bytes));
-  (void)stream->rewind();
+  auto stream = open(owned->bytes(), path);
+  if (stream) (*stream)->file_ = std::move(owned);
   return stream;
 }
 
 Result<std::unique_ptr<FileSliceStream>> FileSliceStream::open(std::span<const uint8_t> file,
-                                                               const std::string& name) {
-  auto reader = format::BlockReader::open(file);
+                                                               const std::string& name,
+                                                               const TraceReadOptions& options) {
+  auto reader = format::BlockReader::open(file, {.verify_checksums = options.verify_checksums});
   if (!reader) return Status::error(name + ": " + reader.status().message());
   if (Status status = check_order(*reader); !status) {
     return Status::error(name + ": " + status.message());
   }
-  auto stream = std::unique_ptr<FileSliceStream>(
-      new FileSliceStream(nullptr, std::move(*reader), file.size()));
-  (void)stream->rewind();
-  return stream;
+  const RowBudget budget =
+      options.max_rows ? RowBudget(*options.max_rows) : RowBudget::for_file_of(file.size());
+  return std::unique_ptr<FileSliceStream>(new FileSliceStream(std::move(*reader), budget));
 }
 
 // By the headers alone: the blocks of a track lie together, in order of time.

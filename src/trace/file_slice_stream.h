@@ -11,6 +11,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@
 #include "trace/slice_block_reader.h"
 #include "trace/slice_stream.h"
 #include "trace/trace_builder.h"
+#include "trace/trace_file.h"
 
 namespace stepscope {
 
@@ -31,7 +33,8 @@ class FileSliceStream final : public SliceStream {
   static Result<std::unique_ptr<FileSliceStream>> open(const std::string& path);
   // Borrows the bytes; `name` is for messages.
   static Result<std::unique_ptr<FileSliceStream>> open(std::span<const uint8_t> file,
-                                                       const std::string& name);
+                                                       const std::string& name,
+                                                       const TraceReadOptions& options = {});
 
   Result<bool> next(SliceBlock& block) override;
   Status rewind() override;
@@ -44,7 +47,7 @@ class FileSliceStream final : public SliceStream {
   format::ReadReport report() const { return reader_.report(); }
 
  private:
-  FileSliceStream(std::unique_ptr<MappedFile> file, format::BlockReader reader, uint64_t bytes);
+  FileSliceStream(format::BlockReader reader, RowBudget budget);
 
   static Status check_order(const format::BlockReader& reader);
   bool read_next_slices();

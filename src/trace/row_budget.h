@@ -3,16 +3,19 @@
 // comes near: the most regular columns take a byte per 300 rows.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "base/status.h"
+#include "format/layout.h"
 
 namespace stepscope {
 
 class RowBudget {
  public:
-  static constexpr uint64_t kRowsPerByte = 1024;
+  static constexpr uint64_t kRowsPerByte = 512;
   static constexpr uint64_t kRowsForAny = uint64_t{1} << 22;
+  static constexpr uint64_t kBytesPerRow = 32;
 
   static RowBudget for_file_of(uint64_t bytes) {
     return RowBudget(kRowsForAny + kRowsPerByte * bytes);
@@ -24,6 +27,10 @@ class RowBudget {
     if (rows > left_ / weight) return Status::error("more rows than a file of this size can hold");
     left_ -= rows * weight;
     return {};
+  }
+  // For a block as a whole: by its rows, or by what it decodes to where that is more (texts).
+  Status take(const format::BlockHeader& header, uint64_t weight = 1) {
+    return take(std::max<uint64_t>(header.rows * weight, header.raw_bytes / kBytesPerRow));
   }
   uint64_t left() const { return left_; }
 

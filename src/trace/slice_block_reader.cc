@@ -16,6 +16,9 @@ using format::ColumnDecoder;
 Status read_long_durations(const BlockView& block, ColumnDecoder& decoder, DecodedSlices& out) {
   out.long_dur_ns.clear();
   if (!block.has(Column::kLongDurRow)) return {};
+  if (block.find(Column::kLongDurRow)->values() > block.rows()) {
+    return Status::error("more long durations than rows");
+  }
   std::vector<uint32_t> rows;
   std::vector<int64_t> durations;
   if (Status status = decoder.decode_all(block, Column::kLongDurRow, rows); !status) return status;

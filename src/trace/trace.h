@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,6 +20,7 @@
 #include <vector>
 
 #include "trace/columns.h"
+#include "trace/derived.h"
 #include "trace/ids.h"
 #include "trace/label.h"
 #include "trace/stats.h"
@@ -112,12 +114,15 @@ class Trace {
   // The column of an argument, or null where no slice has it.
   const ArgColumn* find_args(std::string_view key, ArgType type) const;
   std::string_view find_metadata(std::string_view key) const;  // "" where there is none
+  // What analyses keep with the trace.
+  Derived& derived() const { return *derived_; }
 
  private:
   friend class TraceBuilder;
   explicit Trace(TraceData data) : data_(std::move(data)) {}
 
   TraceData data_;
+  std::unique_ptr<Derived> derived_ = std::make_unique<Derived>();
 };
 
 }  // namespace stepscope

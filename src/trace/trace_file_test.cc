@@ -329,7 +329,7 @@ TEST(TraceFile, DoesNotBelieveASmallFileThatClaimsManyRows) {
   EXPECT_EQ(trace->slices().size(), 20'000u);
   EXPECT_EQ(damaged(*trace), 3u);
   EXPECT_FALSE(RowBudget::for_file_of(1000).take(uint64_t{1} << 32).ok());
-  EXPECT_TRUE(RowBudget::for_file_of(uint64_t{1} << 22).take(uint64_t{1} << 32).ok());
+  EXPECT_TRUE(RowBudget::for_file_of(uint64_t{1} << 23).take(uint64_t{1} << 32).ok());
 }
 
 TEST(TraceFile, RefusesAFirstIdFarBeyondAllStrings) {

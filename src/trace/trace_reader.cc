@@ -113,7 +113,7 @@ void TraceLoader::reserve() {
 Status TraceLoader::read_clock(const BlockView& block) {
   std::vector<uint64_t> ticks;
   std::vector<int64_t> monotonic_ns, realtime_ns;
-  if (Status status = budget_.take(block.rows()); !status) return status;
+  if (Status status = budget_.take(block.header()); !status) return status;
   if (Status status = decode(block, Column::kTicks, ticks); !status) return status;
   if (Status status = decode(block, Column::kMonotonicNs, monotonic_ns); !status) return status;
   if (Status status = decode(block, Column::kRealtimeNs, realtime_ns); !status) return status;
@@ -131,7 +131,7 @@ Status TraceLoader::read_clock(const BlockView& block) {
 Status TraceLoader::read(const BlockView& block) {
   const BlockType type = block.header().type;
   if (DefinitionReader::reads(type)) return definitions_.read(block, decoder_);
-  if (Status status = budget_.take(block.rows()); !status) return status;
+  if (Status status = budget_.take(block.header()); !status) return status;
   switch (type) {
     case BlockType::kSlices:
       return read_slice_block(block);
