@@ -309,8 +309,7 @@ Result<Table> devices(const Trace& trace, const TableOptions& options) {
   if (!options.by.empty() && options.by != "time") {
     return Status::error("--by " + options.by + ": devices can be shown by time");
   }
-  TraceSliceStream stream(trace);
-  Result<Launches> launches = Launches::build(stream);
+  Result<Launches> launches = Launches::build(trace);
   if (!launches) return launches.status();
   const EligibleTime eligible = walk_operators(trace, *launches);
   const std::map<int32_t, DeviceUse> uses = find_use(trace, *launches);

@@ -55,6 +55,13 @@ Launches::Launch& Launches::add(int64_t correlation) {
   return launches_[*slot - 1];
 }
 
+Result<Launches> Launches::build(const Trace& trace) {
+  return *trace.derived().get<Result<Launches>>("launches", [&] {
+    TraceSliceStream stream(trace);
+    return build(stream);
+  });
+}
+
 Result<Launches> Launches::build(SliceStream& stream) {
   Launches result;
   std::vector<uint8_t> classes;

@@ -17,6 +17,7 @@
 #include "analyze/flat_map.h"
 #include "base/status.h"
 #include "trace/slice_stream.h"
+#include "trace/trace.h"
 
 namespace stepscope {
 
@@ -35,6 +36,8 @@ class Launches {
   };
 
   static Result<Launches> build(SliceStream& stream);
+  // The same of a loaded trace, made once: a copy, for marks of one's own.
+  static Result<Launches> build(const Trace& trace);
 
   bool empty() const { return launches_.empty(); }
   std::span<const Launch> all() const { return launches_; }

@@ -234,7 +234,7 @@ Result<Table> overview(const Trace& trace, const TableOptions& options) {
                              !trace.call_edges().callee.empty() ||
                              !trace.samples().time_ns.empty() || !has_operators;
   if (has_steps || has_operators || has_device_work) {
-    Result<Table> table = steps(trace, part);
+    Result<Table> table = make_whole_view(trace, "steps", part);
     if (!table) return table;
     add_steps(*table, out);
     for (std::string& note : table->notes) out.table.notes.push_back(std::move(note));
@@ -244,22 +244,22 @@ Result<Table> overview(const Trace& trace, const TableOptions& options) {
     }
   }
   if (has_operators) {
-    Result<Table> table = operators(trace, part);
+    Result<Table> table = make_whole_view(trace, "operators", part);
     if (!table) return table;
     add_top(std::move(*table), "top operators", "self_host_ns", out);
   }
   if (has_device_work) {
-    Result<Table> table = kernels(trace, part);
+    Result<Table> table = make_whole_view(trace, "kernels", part);
     if (!table) return table;
     add_top(std::move(*table), "top kernels", "total_ns", out);
-    table = devices(trace, part);
+    table = make_whole_view(trace, "devices", part);
     if (!table) return table;
     add_devices(*table, out);
   } else if (has_operators) {
     out.table.notes.push_back("no device work in this trace");
   }
   if (has_functions) {
-    Result<Table> table = functions(trace, part);
+    Result<Table> table = make_whole_view(trace, "functions", part);
     if (!table) return table;
     add_top(std::move(*table), "top functions", "self_ns", out);
   }

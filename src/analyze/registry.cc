@@ -1,6 +1,7 @@
 // The list of views, and the one way in which front ends make them.
 #include "analyze/row_order.h"
 #include "analyze/views.h"
+#include "base/check.h"
 
 #include <algorithm>
 #include <array>
@@ -12,14 +13,16 @@ namespace {
 constexpr std::array kViews = {
     View{"overview", "the trace at a glance: span, steps, devices, what costs most", "", 0,
          overview, nullptr},
-    View{"steps", "where the time of each training step goes", "", 50, steps, nullptr},
+    View{"steps", "where the time of each training step goes", "", 50, steps, nullptr, true},
     View{"operators", "framework operators on the host, by name (--by shape, --by stack)",
-         "-self_host_ns", 20, operators, stream_operators},
-    View{"kernels", "what ran on the devices, by name", "-total_ns", 20, kernels, stream_kernels},
-    View{"devices", "how busy each device was, and how well it was used", "", 0, devices, nullptr},
+         "-self_host_ns", 20, operators, stream_operators, true},
+    View{"kernels", "what ran on the devices, by name", "-total_ns", 20, kernels, stream_kernels,
+         true},
+    View{"devices", "how busy each device was, and how well it was used", "", 0, devices, nullptr,
+         true},
     View{"memory", "memory over time, or by operator (--by operator)", "", 50, memory, nullptr},
     View{"functions", "calls, own and total time of each function", "-self_ns", 20, functions,
-         stream_functions},
+         stream_functions, true},
     View{"tree", "who called what: the call tree, merged by name (--depth)", "", 60, tree, nullptr},
     View{"tracks", "the lanes of the trace: threads, streams, counters", "", 50, tracks, nullptr},
 };
@@ -70,10 +73,20 @@ const View* find_view(std::string_view name) {
   return it == kViews.end() ? nullptr : &*it;
 }
 
+Result<Table> make_whole_view(const Trace& trace, std::string_view name,
+                              const TableOptions& options) {
+  const View* view = find_view(name);
+  CHECK(view != nullptr, "the view was looked up before");
+  const bool is_plain = options.range == TimeRange{} && options.track.empty() &&
+                        options.by.empty() && options.depth < 0;
+  if (!is_plain || !view->is_kept) return view->make(trace, options);
+  return *trace.derived().get<Result<Table>>(name, [&] { return view->make(trace, {}); });
+}
+
 Result<Table> make_view(const Trace& trace, std::string_view name, const TableOptions& options) {
   const Result<const View*> view = find_valid(name, options);
   if (!view) return view.status();
-  return finish(**view, (*view)->make(trace, options), trace.stats(), options);
+  return finish(**view, make_whole_view(trace, name, options), trace.stats(), options);
 }
 
 Result<Table> make_view(SliceStream& stream, const Stats& stats, std::string_view name,

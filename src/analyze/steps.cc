@@ -89,8 +89,7 @@ void take_precedence(const StepSpans& spans, CategoryTimes& times) {
 Result<Table> steps(const Trace& trace, const TableOptions& options) {
   const Result<SliceFilter> filter = SliceFilter::make(trace, options);
   if (!filter) return filter.status();
-  TraceSliceStream stream(trace);
-  Result<Launches> launches = Launches::build(stream);
+  Result<Launches> launches = Launches::build(trace);
   if (!launches) return launches.status();
   const StepSpans spans = StepSpans::find(trace, *launches);
   CategoryTimes times = find_times(trace);

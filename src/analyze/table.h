@@ -93,6 +93,7 @@ class Table {
 struct TimeRange {
   int64_t begin_ns = 0;
   int64_t end_ns = INT64_MAX;
+  friend bool operator==(const TimeRange&, const TimeRange&) = default;
 };
 
 // What a user may ask of a view. Each view takes what makes sense for it.

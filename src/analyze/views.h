@@ -36,10 +36,14 @@ struct View {
   int64_t default_limit;          // 0: all rows
   Result<Table> (*make)(const Trace&, const TableOptions&);
   Result<Table> (*make_from_stream)(SliceStream&, const TableOptions&);  // null: can not stream
+  bool is_kept = false;  // with the trace, once made: the overview shows it too
 };
 
 std::span<const View> views();
 const View* find_view(std::string_view name);
+
+// A view with all its rows, as the analysis gives it. Those that the overview shows too are made once.
+Result<Table> make_whole_view(const Trace& trace, std::string_view name, const TableOptions& options);
 
 // Makes a view, then filters, sorts and limits it; adds the trace's stats. The one way for front
 // ends.
