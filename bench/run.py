@@ -158,7 +158,7 @@ def print_cases(cases: list[Case], events: dict[Path, int]) -> None:
 def print_goal(what: str, value: float, limit: float, unit: str, at_most: bool = True) -> None:
     met = value <= limit if at_most else value >= limit
     sign = "<=" if at_most else ">="
-    print(f"{what:64} {value:7.2f} {unit:12} goal {sign} {limit:g}{'' if met else '   MISSED'}")
+    print(f"{what:72} {value:7.2f} {unit:12} goal {sign} {limit:g}{'' if met else '   MISSED'}")
 
 
 def main() -> int:
@@ -187,14 +187,15 @@ def main() -> int:
 
     peers_script = str(ROOT / "bench/peers.py")
     slow = [Case("(c) Python json", big, [sys.executable, peers_script, "json", str(big)], True)]
-    ours, theirs = [], []
+    ours, theirs, turns = [], [], list(slow)
     for file in peer_files:
-        ours.append(Case("(b) stepscope, operators", file, report(file, *OPERATORS)))
+        own = Case("(b) stepscope, operators", file, report(file, *OPERATORS))
+        ours.append(own)
         for tool in ("torch_tb_profiler", "hta"):
             command = [str(PEERS), peers_script, tool, str(file)]
             theirs.append(Case(f"(d) {tool}", file, command, True))
-    interleave(ours, REPEATS)
-    interleave([*slow, *theirs], PEER_REPEATS)
+            turns += [own, theirs[-1], own]
+    interleave(turns, PEER_REPEATS)
 
     events = {file: count_events(file) for file in [big, *peer_files]}
     events[packed] = events[big]
@@ -206,12 +207,12 @@ def main() -> int:
     if bare.runs and full.runs:
         print_goal("(b) / (a), CPU", full.cpu_s / bare.cpu_s, 2.0, "x")
         print_goal("(b) peak RSS / file", full.peak_rss_bytes / big.stat().st_size, 1.3, "x")
-    for own in ours:
-        for other in theirs:
-            if other.file == own.file and own.runs and other.runs:
-                name = f"{other.name} / (b), {own.file.name}"
-                print_goal(f"{name}, CPU", other.cpu_s / own.cpu_s, 40, "x", at_most=False)
-                print_goal(f"{name}, wall", other.wall_s / own.wall_s, 40, "x", at_most=False)
+    for other in theirs:
+        for own in [full, *(case for case in ours if case.file == other.file)]:
+            if own.runs and other.runs:
+                name = f"{other.name} {other.file.name} / (b) {own.file.name}, CPU per MB"
+                ratio = other.cpu_s / megabytes_of(other.file) * megabytes_of(own.file) / own.cpu_s
+                print_goal(name, ratio, 40, "x", at_most=False)
     if packed.exists() and full.runs:
         print_goal(".sscope", packed.stat().st_size / events[big], 8, "bytes/event")
         for ours_packed, ours_json, what in (
