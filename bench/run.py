@@ -208,8 +208,9 @@ def main() -> int:
         print_goal("(b) / (a), CPU", full.cpu_s / bare.cpu_s, 2.0, "x")
         print_goal("(b) peak RSS / file", full.peak_rss_bytes / big.stat().st_size, 1.3, "x")
     for other in theirs:
-        for own in [full, *(case for case in ours if case.file == other.file)]:
-            if own.runs and other.runs:
+        for own in [full, *ours]:
+            same_shape = own is full and other.file == peer_files[0]
+            if (same_shape or own.file == other.file) and own.runs and other.runs:
                 name = f"{other.name} {other.file.name} / (b) {own.file.name}, CPU per MB"
                 ratio = other.cpu_s / megabytes_of(other.file) * megabytes_of(own.file) / own.cpu_s
                 print_goal(name, ratio, 40, "x", at_most=False)
