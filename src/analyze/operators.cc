@@ -59,25 +59,53 @@ class DetailTable {
   std::vector<const std::string*> texts_;
 };
 
-// The chain of Python calls around a slice, innermost first, as the older exporters' "Call stack".
+// The chains of Python calls around slices, innermost first, as the older exporters' "Call stack".
+// A parent comes before its children, so that one pass finds the chain of every slice.
 class PythonStacks {
  public:
-  explicit PythonStacks(const Trace& trace) : trace_(trace) {}
+  explicit PythonStacks(const Trace& trace) : trace_(trace) {
+    const SliceColumns& slices = trace.slices();
+    inside_.reserve(slices.size());
+    for (uint32_t row = 0; row < slices.size(); ++row) {
+      uint32_t stack = around(SliceId{row});
+      const LabelId label = slices.label[row];
+      if (trace.labels()[label].kind == SliceKind::kPython) stack = push(stack, label);
+      inside_.push_back(stack);
+    }
+  }
 
-  std::string text_around(SliceId row) const {
+  // The chain's number; 0 is none.
+  uint32_t around(SliceId row) const {
+    const SliceId parent = trace_.slices().parent[index(row)];
+    return parent == kNoSlice ? 0 : inside_[index(parent)];
+  }
+
+  std::string text(uint32_t stack) const {
     std::string text;
-    for (SliceId at = trace_.slices().parent[index(row)]; at != kNoSlice;
-         at = trace_.slices().parent[index(at)]) {
-      const Label& label = trace_.labels()[trace_.slices().label[index(at)]];
-      if (label.kind != SliceKind::kPython) continue;
+    for (; stack != 0; stack = nodes_[stack - 1].outer) {
       if (!text.empty()) text += ';';
-      text += trace_.string(label.name);
+      text += trace_.string(trace_.labels()[nodes_[stack - 1].label].name);
     }
     return text;
   }
 
  private:
+  struct Node {
+    uint32_t outer;
+    LabelId label;
+  };
+
+  uint32_t push(uint32_t outer, LabelId label) {
+    const auto [id, is_new] = ids_.try_emplace(uint64_t{outer} << 32 | index(label),
+                                               static_cast<uint32_t>(nodes_.size() + 1));
+    if (is_new) nodes_.push_back({outer, label});
+    return id;
+  }
+
   const Trace& trace_;
+  std::vector<uint32_t> inside_;  // by slice: the chain for what it holds
+  std::vector<Node> nodes_;
+  FlatMap ids_;  // (outer, label) to number
 };
 
 class OperatorTable {
@@ -85,7 +113,7 @@ class OperatorTable {
   OperatorTable(const OperatorRules& rules, const SliceStream& stream, const SliceFilter& filter,
                 By by, const Trace* trace)
       : rules_(rules), stream_(stream), filter_(filter), by_(by) {
-    if (trace != nullptr) python_stacks_.emplace(*trace);
+    if (trace != nullptr && by == By::kStack) python_stacks_.emplace(*trace);
     const LabelTable& labels = stream.labels();
     label_group_.assign(labels.size(), kUnset);
     flops_kind_.reserve(labels.size());
@@ -184,7 +212,10 @@ class OperatorTable {
       return id;
     }
     if (!python_stacks_) return no_detail_;
-    return details_.intern(python_stacks_->text_around(row));
+    const uint32_t stack = python_stacks_->around(row);
+    const auto [id, is_new] = stack_ids_.try_emplace(stack, 0);
+    if (is_new) id = details_.intern(python_stacks_->text(stack));
+    return id;
   }
 
   void set_flops(OperatorWalkKey& key, FlopsKind kind, size_t dims_at, SliceId row) {
@@ -219,6 +250,7 @@ class OperatorTable {
   std::array<FlatMap, 7> flops_ids_;   // by kind; (dims, inputs) to flops_
   std::vector<std::optional<uint64_t>> flops_;
   std::optional<PythonStacks> python_stacks_;
+  FlatMap stack_ids_;  // Python's chains to detail
   std::optional<ArgCursor> dims_;
   std::optional<ArgCursor> concrete_inputs_;
   std::optional<ArgCursor> call_stacks_;
@@ -357,7 +389,8 @@ Result<Table> make(SliceStream& stream, const Trace* trace, const SliceFilter& f
                    const TableOptions& options) {
   const Result<By> by = parse_by(options.by);
   if (!by) return by.status();
-  Result<Launches> launches = Launches::build(stream);
+  Result<Launches> launches =
+      trace != nullptr ? Launches::build(*trace) : Launches::build(stream);
   if (!launches) return launches.status();
   const OperatorRules rules(stream.strings(), stream.labels());
   MemoryOutside outside;
