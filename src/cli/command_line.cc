@@ -4,23 +4,23 @@
 #include <unistd.h>
 
 #include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "cli/commands.h"
+#include "cli/help_formatter.h"
 #include "export/output_file.h"
 
 namespace stepscope::cli {
 namespace {
 
 constexpr const char* kDescription =
-    R"(Stepscope finds out where the time and memory of machine-learning code go.
+    R"(Finds out where the time and memory of machine-learning code go.
 
 Examples:
   stepscope report trace.json                           the trace at a glance
@@ -139,7 +139,7 @@ int run_command_line(int argc, char** argv) {
   app.set_help_flag("-h,--help", "Print this help");
   app.require_subcommand(0, 1);
   app.option_defaults()->always_capture_default(false);
-  app.get_formatter()->column_width(28);
+  app.formatter(std::make_shared<HelpFormatter>());
   Action action;
   add_report(app, action);
   add_query(app, action);

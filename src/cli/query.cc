@@ -20,9 +20,12 @@ Examples:
   stepscope query trace.json "SELECT name, count(*) AS calls, sum(dur_ns) AS total_ns
                               FROM slices GROUP BY name ORDER BY total_ns DESC LIMIT 10"
   stepscope query trace.json "SELECT * FROM tracks" --format csv > tracks.csv
-  stepscope query trace.json "SELECT name, sql FROM sqlite_schema"      the tables there are)";
+  stepscope query trace.json "SELECT name, sql FROM sqlite_schema"   the tables there are)";
 
-constexpr const char* kFooter = R"(Tables: slices, tracks, counters, flows, args, strings.)";
+constexpr const char* kFooter =
+    R"(Tables: slices, tracks, counters, flows, args, strings, allocations, samples, stacks, frames,
+call_edges, metadata, stats; and the views: operators, kernels, steps, …  Times are in ns from the
+trace's begin.)";
 
 struct Options {
   std::string path;
