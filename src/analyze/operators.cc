@@ -389,8 +389,7 @@ Result<Table> make(SliceStream& stream, const Trace* trace, const SliceFilter& f
                    const TableOptions& options) {
   const Result<By> by = parse_by(options.by);
   if (!by) return by.status();
-  Result<Launches> launches =
-      trace != nullptr ? Launches::build(*trace) : Launches::build(stream);
+  Result<Launches> launches = trace != nullptr ? Launches::build(*trace) : Launches::build(stream);
   if (!launches) return launches.status();
   const OperatorRules rules(stream.strings(), stream.labels());
   MemoryOutside outside;
