@@ -1,6 +1,6 @@
-// Arbitrary bytes as a .sscope file through the whole way into a Trace: load it, look at every value, save
-// it, load that again; and once more block by block. Checksums are not checked, or nothing behind them would
-// ever be reached. (block_reader_fuzz is about the container alone.)
+// Arbitrary bytes as a .sscope file through the whole way into a Trace: load it, look at every
+// value, save it, load that again; and once more block by block. Checksums are not checked, or
+// nothing behind them would ever be reached. (block_reader_fuzz is about the container alone.)
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -42,8 +42,8 @@ void check_slices(const Trace& trace) {
       const bool is_text = column.type == ArgType::kString || column.type == ArgType::kJson;
       CHECK(!is_text || index(column.string(i)) < trace.strings().size(), "a text is a string");
     }
-    CHECK(column.rows.size() == (column.type == ArgType::kDouble ? column.doubles.size()
-                                                                  : column.ints.size()),
+    CHECK(column.rows.size() ==
+              (column.type == ArgType::kDouble ? column.doubles.size() : column.ints.size()),
           "as many values as rows");
   }
 }

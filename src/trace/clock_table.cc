@@ -36,9 +36,9 @@ int64_t ClockTable::to_ns(uint64_t tick) const {
   double ns_per_tick = 1e9 / static_cast<double>(std::max<uint64_t>(ticks_per_second_, 1));
   Triple from;
   if (!triples_.empty()) {
-    const auto after = std::upper_bound(
-        triples_.begin(), triples_.end(), tick,
-        [](uint64_t t, const Triple& triple) { return t < triple.ticks; });
+    const auto after =
+        std::upper_bound(triples_.begin(), triples_.end(), tick,
+                         [](uint64_t t, const Triple& triple) { return t < triple.ticks; });
     auto at = after == triples_.begin() ? triples_.begin() : after - 1;
     if (triples_.size() > 1) {
       if (at + 1 == triples_.end()) --at;

@@ -1,6 +1,6 @@
-// ClockTable: from ticks of a recording's clock to ns, by the (ticks, monotonic, realtime) triples that a
-// recorder writes now and then. Between two triples time is linear; outside of them the nearest two lead
-// on, or ticks per second where there is only one.
+// ClockTable: from ticks of a recording's clock to ns, by the (ticks, monotonic, realtime) triples
+// that a recorder writes now and then. Between two triples time is linear; outside of them the
+// nearest two lead on, or ticks per second where there is only one.
 //
 //   ClockTable clock;
 //   clock.add({ticks, monotonic_ns, realtime_ns});

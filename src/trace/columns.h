@@ -1,5 +1,5 @@
-// The columns of a trace, as plain data. All are immutable once the trace is built; every analysis reads
-// them through spans. Row numbers are SliceIds where nothing else is said.
+// The columns of a trace, as plain data. All are immutable once the trace is built; every analysis
+// reads them through spans. Row numbers are SliceIds where nothing else is said.
 #pragma once
 
 #include <algorithm>
@@ -26,8 +26,10 @@ class DurationColumn {
   // Changes a row, in any order of rows. Call settle() once after the last change.
   void set(uint32_t row, int64_t dur_ns);
   void settle();
-  // Appends values that are already in this form (rows of `longs` count from the first of `shorts`).
-  void append(std::span<const uint32_t> shorts, std::span<const std::pair<uint32_t, int64_t>> longs);
+  // Appends values that are already in this form (rows of `longs` count from the first of
+  // `shorts`).
+  void append(std::span<const uint32_t> shorts,
+              std::span<const std::pair<uint32_t, int64_t>> longs);
 
   int64_t operator[](size_t row) const {
     const uint32_t value = short_ns_[row];
@@ -42,15 +44,15 @@ class DurationColumn {
 
   std::vector<uint32_t> short_ns_;
   std::vector<std::pair<uint32_t, int64_t>> long_ns_;  // sorted by row
-  // Set since the last settle(). Apart, because a place in the middle of long_ns_ would cost a move of
-  // all behind it for each of a million unclosed begins.
+  // Set since the last settle(). Apart, because a place in the middle of long_ns_ would cost a move
+  // of all behind it for each of a million unclosed begins.
   std::unordered_map<uint32_t, int64_t> set_ns_;
 };
 
 // Slices, track after track; within a track by start, longer first, so that a slice comes after the
-// slice that holds it (pre-order). 22 bytes each. A slice is inside another when it starts in it and
-// does not end after it; one that overlaps in part is a sibling and is counted in the stats. Self time
-// is a duration less the durations of the direct children: see nesting.h.
+// slice that holds it (pre-order). 22 bytes each. A slice is inside another when it starts in it
+// and does not end after it; one that overlaps in part is a sibling and is counted in the stats.
+// Self time is a duration less the durations of the direct children: see nesting.h.
 struct SliceColumns {
   std::vector<int64_t> start_ns;
   DurationColumn dur_ns;
@@ -113,8 +115,8 @@ struct CounterColumns {
   std::vector<double> value;
 };
 
-// An arrow between two slices, in order of these (from, then to). from_ns and to_ns are the moments at
-// which it leaves and arrives.
+// An arrow between two slices, in order of these (from, then to). from_ns and to_ns are the moments
+// at which it leaves and arrives.
 struct FlowColumns {
   std::vector<SliceId> from;
   std::vector<SliceId> to;
@@ -156,8 +158,8 @@ struct CallEdgeColumns {
   std::vector<int64_t> total_ns;
 };
 
-// Memory taken (bytes > 0) and given back (bytes < 0), by time. `slice` is the innermost one that was
-// open on the track at that moment. Totals are -1 where the file has none.
+// Memory taken (bytes > 0) and given back (bytes < 0), by time. `slice` is the innermost one that
+// was open on the track at that moment. Totals are -1 where the file has none.
 struct AllocationColumns {
   std::vector<int64_t> time_ns;
   std::vector<TrackId> track;

@@ -15,7 +15,8 @@ constexpr int64_t kLimitNs = int64_t{UINT32_MAX};
 
 TEST(DurationColumn, KeepsDurationsOnBothSidesOfFourSeconds) {
   DurationColumn durations;
-  const std::vector<int64_t> values = {0, 1, kLimitNs - 1, kLimitNs, kLimitNs + 1, int64_t{1} << 55};
+  const std::vector<int64_t> values = {
+      0, 1, kLimitNs - 1, kLimitNs, kLimitNs + 1, int64_t{1} << 55};
   for (const int64_t value : values) durations.push_back(value);
   for (size_t i = 0; i < values.size(); ++i) EXPECT_EQ(durations[i], values[i]);
   EXPECT_EQ(durations.longs().size(), 3u);
@@ -66,8 +67,8 @@ TEST(DurationColumn, AppendsWhatIsInItsOwnForm) {
 
 TEST(IntColumn, WidensWhenAValueDoesNotFit) {
   IntColumn ints;
-  const std::vector<int64_t> values = {1, -2, INT32_MAX, INT32_MIN, int64_t{INT32_MAX} + 1,
-                                       std::numeric_limits<int64_t>::min(), 0};
+  const std::vector<int64_t> values = {
+      1, -2, INT32_MAX, INT32_MIN, int64_t{INT32_MAX} + 1, std::numeric_limits<int64_t>::min(), 0};
   for (const int64_t value : values) ints.push_back(value);
   ASSERT_EQ(ints.size(), values.size());
   for (size_t i = 0; i < values.size(); ++i) EXPECT_EQ(ints[i], values[i]);

@@ -99,8 +99,8 @@ Status DefinitionReader::read(const BlockView& block, ColumnDecoder& decoder) {
   }
 }
 
-// The id of the block's row 0. An id far beyond what is defined would have to come from lost blocks, and
-// takes as much of the budget as these would have.
+// The id of the block's row 0. An id far beyond what is defined would have to come from lost
+// blocks, and takes as much of the budget as these would have.
 Result<uint32_t> DefinitionReader::first_id(const BlockView& block, ColumnDecoder& decoder,
                                             size_t defined) {
   const auto first = decoder.decode_one<uint64_t>(block, Column::kFirstId);

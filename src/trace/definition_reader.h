@@ -1,6 +1,7 @@
-// DefinitionReader: the blocks of a .sscope file that say what ids mean (strings, labels, processes,
-// tracks, devices, metadata, frames, stacks, stats), read into a TraceBuilder. It keeps the maps from the
-// file's ids to the trace's, by which the readers of other blocks translate their columns.
+// DefinitionReader: the blocks of a .sscope file that say what ids mean (strings, labels,
+// processes, tracks, devices, metadata, frames, stacks, stats), read into a TraceBuilder. It keeps
+// the maps from the file's ids to the trace's, by which the readers of other blocks translate their
+// columns.
 //
 //   DefinitionReader definitions(builder, budget);
 //   if (DefinitionReader::reads(type)) status = definitions.read(block, decoder);

@@ -1,8 +1,10 @@
-// Derived: what analyses worked out about a trace and others will want again (which launch started which
-// kernel, where the steps are, a view that the overview shows too). Made once, kept with the trace, never
-// changed. A trace that is read by several threads may have one made twice; the first then stays.
+// Derived: what analyses worked out about a trace and others will want again (which launch started
+// which kernel, where the steps are, a view that the overview shows too). Made once, kept with the
+// trace, never changed. A trace that is read by several threads may have one made twice; the first
+// then stays.
 //
-//   auto launches = trace.derived().get<Launches>("launches", [&] { return Launches::build(trace); });
+//   auto launches = trace.derived().get<Launches>("launches", [&] { return Launches::build(trace);
+//   });
 #pragma once
 
 #include <memory>
@@ -17,8 +19,8 @@ namespace stepscope {
 
 class Derived {
  public:
-  // The value of that name, made by `make` if there is none yet. One name stands for one thing: what
-  // `make` gives may depend on nothing but the trace and the name.
+  // The value of that name, made by `make` if there is none yet. One name stands for one thing:
+  // what `make` gives may depend on nothing but the trace and the name.
   template <typename T, typename Make>
   std::shared_ptr<const T> get(std::string_view name, Make&& make) {
     std::string key = std::string(name) + ' ' + typeid(T).name();

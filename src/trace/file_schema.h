@@ -1,5 +1,5 @@
-// What the flags and names in a .sscope file mean to the model: shared by the writer and the readers of
-// trace_file.h.
+// What the flags and names in a .sscope file mean to the model: shared by the writer and the
+// readers of trace_file.h.
 #pragma once
 
 #include <array>
@@ -41,7 +41,8 @@ inline constexpr std::array<std::pair<format::Column, int64_t Device::*>, 12> kD
     {format::Column::kSharedMemoryPerSm, &Device::shared_memory_per_sm},
 }};
 
-// Found again by TraceBuilder::finish() from the slices themselves, so that a file does not hold them.
+// Found again by TraceBuilder::finish() from the slices themselves, so that a file does not hold
+// them.
 constexpr bool stat_is_derived(Stat stat) {
   return stat == Stat::kSlicesOverlapping || stat == Stat::kDepthClamped;
 }

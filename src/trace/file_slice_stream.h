@@ -1,13 +1,14 @@
-// FileSliceStream: the slices of a .sscope file, block by block, for tables of files that do not fit into
-// memory. It holds the definitions (strings, labels, tracks) and one block of slices with its arguments.
+// FileSliceStream: the slices of a .sscope file, block by block, for tables of files that do not
+// fit into memory. It holds the definitions (strings, labels, tracks) and one block of slices with
+// its arguments.
 //
 //   auto stream = FileSliceStream::open("run.sscope");
 //   if (!stream) …                      // not a file that can be streamed: load it whole
 //   Table table = operators(**stream, options);
 //
-// Only files whose slices lie in order, track after track, can be streamed: those that save_trace() writes.
-// A recording with raw records can not. Rows are the file's own slice ids. Damaged blocks are left out;
-// report() says what was.
+// Only files whose slices lie in order, track after track, can be streamed: those that save_trace()
+// writes. A recording with raw records can not. Rows are the file's own slice ids. Damaged blocks
+// are left out; report() says what was.
 #pragma once
 
 #include <memory>

@@ -22,7 +22,8 @@ class TrackWalk {
 
   SliceId find_open(int64_t time_ns) {
     move_before(time_ns);
-    // What starts at the very moment is looked at, not passed: the next point may want to bind to it.
+    // What starts at the very moment is looked at, not passed: the next point may want to bind to
+    // it.
     if (looked_at_ != next_) {
       starts_now_ = kNoSlice;
       for (uint32_t row = next_; row < end_ && slices_.start_ns[row] == time_ns; ++row) {
@@ -90,8 +91,8 @@ std::vector<SliceId> find_slices(std::span<const Track> tracks, const SliceColum
     sort_by_time(keys, scratch);
     TrackWalk walk(tracks[t], slices, labels);
     for (const TimeKey& key : keys) {
-      found[key.row] = points[key.row].binds_next ? walk.find_next(key.time_ns)
-                                                  : walk.find_open(key.time_ns);
+      found[key.row] =
+          points[key.row].binds_next ? walk.find_next(key.time_ns) : walk.find_open(key.time_ns);
     }
   }
   return found;

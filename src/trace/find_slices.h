@@ -1,10 +1,10 @@
-// Which slice is open at a moment on a track, for many moments at once: how arrows and allocations find
-// the slice that they belong to.
+// Which slice is open at a moment on a track, for many moments at once: how arrows and allocations
+// find the slice that they belong to.
 //
-// Slow equivalent, per point: the last slice of the track that starts at or before it and ends after it
-// (one of no length is open at its moment; instants hold nothing), or, where binds_next, the first that
-// starts at or after it. Here both are walked side by side in order of time, so that neither the depth of
-// the nesting nor the number of points per slice matters: O(slices + points).
+// Slow equivalent, per point: the last slice of the track that starts at or before it and ends
+// after it (one of no length is open at its moment; instants hold nothing), or, where binds_next,
+// the first that starts at or after it. Here both are walked side by side in order of time, so that
+// neither the depth of the nesting nor the number of points per slice matters: O(slices + points).
 #pragma once
 
 #include <cstdint>

@@ -149,10 +149,9 @@ TEST(FindSlices, EqualsTheSlowWayForRandomSlicesAndPoints) {
     for (int64_t t = 0; t < 3; ++t) builder.add_thread({1}, {t});
     for (int i = 0; i < 60; ++i) {
       const bool is_instant = random() % 8 == 0;
-      builder.add_slice(TrackId{static_cast<uint32_t>(random() % 2)},
-                        static_cast<int64_t>(random() % 40),
-                        is_instant ? 0 : static_cast<int64_t>(random() % 15),
-                        is_instant ? instant : other);
+      builder.add_slice(
+          TrackId{static_cast<uint32_t>(random() % 2)}, static_cast<int64_t>(random() % 40),
+          is_instant ? 0 : static_cast<int64_t>(random() % 15), is_instant ? instant : other);
     }
     std::vector<PointInTime> points;
     for (int i = 0; i < 100; ++i) {

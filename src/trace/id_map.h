@@ -1,5 +1,6 @@
-// IdMap: from the ids of a file to the ids of the trace that is made of it. They are the same as long as
-// nothing is lost or defined twice; then translating a column is one look for its greatest id.
+// IdMap: from the ids of a file to the ids of the trace that is made of it. They are the same as
+// long as nothing is lost or defined twice; then translating a column is one look for its greatest
+// id.
 //
 //   IdMap<LabelId> labels;
 //   labels.define(first_id, ids, unknown_label);     // the rows of a labels block

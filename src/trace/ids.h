@@ -1,5 +1,6 @@
-// The handles of the model: each is an index into one table of a Trace, and a type of its own so that a
-// track can not be taken for a slice. `index(id)` gives the plain number for use with a span.
+// The handles of the model: each is an index into one table of a Trace, and a type of its own so
+// that a track can not be taken for a slice. `index(id)` gives the plain number for use with a
+// span.
 #pragma once
 
 #include <cstdint>

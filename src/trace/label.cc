@@ -6,9 +6,8 @@ namespace stepscope {
 namespace {
 
 constexpr std::array<std::string_view, kSliceKindCount> kKindNames = {
-    "other",   "instant", "operator", "annotation", "step",
-    "python",  "call",    "runtime",  "kernel",     "memcpy",
-    "memset",  "device_annotation",   "sync",       "overhead", "span",
+    "other",  "instant", "operator", "annotation",        "step", "python",   "call", "runtime",
+    "kernel", "memcpy",  "memset",   "device_annotation", "sync", "overhead", "span",
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
-// A label is what a slice is: its name, the category its file gave it, and the kind that the analyses
-// go by. A trace of millions of slices has a few hundred labels, so a slice carries one 32-bit id for
-// all three, and an analysis decides once per label ("is this a DataLoader scope?"), not once per slice.
+// A label is what a slice is: its name, the category its file gave it, and the kind that the
+// analyses go by. A trace of millions of slices has a few hundred labels, so a slice carries one
+// 32-bit id for all three, and an analysis decides once per label ("is this a DataLoader scope?"),
+// not once per slice.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +33,7 @@ enum class SliceKind : uint8_t {
 };
 inline constexpr int kSliceKindCount = 15;
 
-std::string_view kind_name(SliceKind kind);                         // "operator", "kernel", …
+std::string_view kind_name(SliceKind kind);  // "operator", "kernel", …
 std::optional<SliceKind> find_kind(std::string_view name);
 inline bool is_device_work(SliceKind kind) {
   return kind == SliceKind::kKernel || kind == SliceKind::kMemcpy || kind == SliceKind::kMemset;

@@ -1,6 +1,6 @@
-// Nesting: walks slices of one track in order and says, when each one closes, who held it and how much
-// of its time was its own. It keeps only the open slices, so that it also serves files that are read
-// block by block (SliceStream).
+// Nesting: walks slices of one track in order and says, when each one closes, who held it and how
+// much of its time was its own. It keeps only the open slices, so that it also serves files that
+// are read block by block (SliceStream).
 //
 //   Nesting nesting;
 //   for (each row of the track, in order)
@@ -31,8 +31,8 @@ class Nesting {
     int64_t self_ns() const { return dur_ns() - children_ns; }
   };
 
-  // Closes what ended before, then opens the slice. on_close(const Slice&) is called innermost first;
-  // while it runs, stack() still ends with the slice that closes.
+  // Closes what ended before, then opens the slice. on_close(const Slice&) is called innermost
+  // first; while it runs, stack() still ends with the slice that closes.
   template <typename OnClose>
   void open(SliceId row, LabelId label, int64_t start_ns, int64_t dur_ns, OnClose&& on_close) {
     const int64_t end_ns = start_ns + dur_ns;
@@ -51,8 +51,8 @@ class Nesting {
 
   const std::vector<Slice>& stack() const { return stack_; }
 
-  // The rule of nesting, the same everywhere: a slice is in an earlier one when it starts before that
-  // one's end and does not end after it.
+  // The rule of nesting, the same everywhere: a slice is in an earlier one when it starts before
+  // that one's end and does not end after it.
   static bool holds(int64_t outer_end_ns, int64_t start_ns, int64_t end_ns) {
     return start_ns < outer_end_ns && end_ns <= outer_end_ns;
   }

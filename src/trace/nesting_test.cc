@@ -64,12 +64,13 @@ void expect_sound_nesting(const Trace& trace) {
     EXPECT_EQ(closed.children_ns, children_ns[row]);
     EXPECT_EQ(closed.self_ns() + closed.children_ns, slices.dur_ns[row]);
     EXPECT_EQ(nesting.stack().back().row, closed.row);
-    const SliceId parent = nesting.stack().size() < 2 ? kNoSlice
-                                                      : nesting.stack()[nesting.stack().size() - 2].row;
+    const SliceId parent =
+        nesting.stack().size() < 2 ? kNoSlice : nesting.stack()[nesting.stack().size() - 2].row;
     EXPECT_EQ(parent, slices.parent[row]);
   };
   for (uint32_t row = 0; row < slices.size(); ++row) {
-    nesting.open(SliceId{row}, slices.label[row], slices.start_ns[row], slices.dur_ns[row], on_close);
+    nesting.open(SliceId{row}, slices.label[row], slices.start_ns[row], slices.dur_ns[row],
+                 on_close);
   }
   nesting.close_all(on_close);
   EXPECT_EQ(closed_count, slices.size());
@@ -100,8 +101,8 @@ TEST(Nesting, PutsTheLongerOfTwoThatStartTogetherOutside) {
 
 TEST(Nesting, PutsAMomentInTheSliceThatIsOpenButNotInOneThatEnds) {
   const Trace trace = build({{0, 10}, {0, 0}, {10, 0}, {5, 0}, {5, 0}});
-  EXPECT_EQ(trace.slices().parent, (std::vector<SliceId>{kNoSlice, SliceId{0}, SliceId{0},
-                                                         SliceId{0}, kNoSlice}));
+  EXPECT_EQ(trace.slices().parent,
+            (std::vector<SliceId>{kNoSlice, SliceId{0}, SliceId{0}, SliceId{0}, kNoSlice}));
 }
 
 TEST(Nesting, EqualsTheSlowWayForRandomSlices) {
@@ -129,7 +130,8 @@ TEST(Nesting, AddsUpForRandomTreesWithoutOverlap) {
     int64_t at = start;
     while (depth < 8 && end - at > 2) {
       const int64_t from = at + static_cast<int64_t>(random() % static_cast<uint64_t>(end - at));
-      const int64_t to = from + static_cast<int64_t>(random() % static_cast<uint64_t>(end - from + 1));
+      const int64_t to =
+          from + static_cast<int64_t>(random() % static_cast<uint64_t>(end - from + 1));
       self(self, from, to, depth + 1);
       at = to + 1;
     }

@@ -1,16 +1,16 @@
-// RecordDecoder: the raw 8-byte records of a live recorder (format/record.h), made into slices, counters
-// and steps of a TraceBuilder. Each thread has its stream of blocks; within a thread each context (a
-// greenlet) has a stack of open slices of its own, and a track of its own, since its slices stay open
-// while another context runs.
+// RecordDecoder: the raw 8-byte records of a live recorder (format/record.h), made into slices,
+// counters and steps of a TraceBuilder. Each thread has its stream of blocks; within a thread each
+// context (a greenlet) has a stack of open slices of its own, and a track of its own, since its
+// slices stay open while another context runs.
 //
 //   RecordDecoder records(builder, definitions, clock, budget);
 //   status = records.read(block, decoder);   // blocks of a thread in their order
 //   records.lose(stream);                    // instead of a block that is damaged
 //   records.finish();                        // closes what is open
 //
-// An end that carries its label closes the innermost open slice of that label, and what is open inside of
-// it; one without closes the innermost. Across lost records nests are not to be trusted: an end without
-// a label then closes nothing that was opened before the loss.
+// An end that carries its label closes the innermost open slice of that label, and what is open
+// inside of it; one without closes the innermost. Across lost records nests are not to be trusted:
+// an end without a label then closes nothing that was opened before the loss.
 #pragma once
 
 #include <cstdint>
@@ -60,7 +60,7 @@ class RecordDecoder {
     uint64_t tick = 0;
     bool has_begun = false;
     uint64_t losses = 0;
-    int64_t lost_at_ns = 0;  // the last one
+    int64_t lost_at_ns = 0;    // the last one
     int64_t step_from_ns = 0;  // the end of the step before, or the first record
     bool has_steps = false;
     TrackId step_track{};
@@ -74,7 +74,8 @@ class RecordDecoder {
   void end(Thread& thread, uint32_t label_plus_1, int64_t now_ns);
   void end_step(Thread& thread, uint32_t number, int64_t now_ns);
   void count_dropped(Thread& thread, uint64_t records, int64_t now_ns);
-  // Closes what is above `keep` open slices; all but `closed_well` of them as begins without an end.
+  // Closes what is above `keep` open slices; all but `closed_well` of them as begins without an
+  // end.
   void close_down_to(Context& context, size_t keep, int64_t now_ns, size_t closed_well);
 
   TraceBuilder& builder_;

@@ -100,7 +100,8 @@ TEST_F(Recording, MakesSlicesOfBeginsAndEnds) {
 
 TEST_F(Recording, GoesOnOverBlocks) {
   write_records({pack_record(kBegin, 0, 5)}, 0);
-  write_records({pack_record(kBegin, 1, 1), pack_record(kEnd, 0, 1)}, 1000, 0, 0, 8);  // another thread
+  write_records({pack_record(kBegin, 1, 1), pack_record(kEnd, 0, 1)}, 1000, 0, 0,
+                8);  // another thread
   write_records({pack_record(kEnd, 0, 5)}, 5);
   load();
   EXPECT_EQ(slices(), "a 5+5, b 1001+1");
@@ -120,9 +121,9 @@ TEST_F(Recording, ReadsCountersSyncsAndNames) {
 
 TEST_F(Recording, KeepsAStackOfItsOwnForEveryContext) {
   write_records({pack_record(kThreadName, 4, 0), pack_record(kBegin, 0, 10),
-                 pack_record(kContext, 5, 1), pack_record(kBegin, 1, 10), pack_record(kContext, 0, 1),
-                 pack_record(kEnd, 0, 10), pack_record(kContext, 5, 1), pack_record(kBegin, 2, 1),
-                 pack_record(kEnd, 0, 1), pack_record(kEnd, 0, 10)});
+                 pack_record(kContext, 5, 1), pack_record(kBegin, 1, 10),
+                 pack_record(kContext, 0, 1), pack_record(kEnd, 0, 10), pack_record(kContext, 5, 1),
+                 pack_record(kBegin, 2, 1), pack_record(kEnd, 0, 1), pack_record(kEnd, 0, 10)});
   load();
   EXPECT_EQ(slices(0), "a 10+22");
   ASSERT_EQ(trace_->tracks().size(), 3u);
@@ -140,7 +141,8 @@ TEST_F(Recording, GivesAnEndToTheContextThatItIsIn) {
 }
 
 TEST_F(Recording, StartsABlockInTheContextThatItNames) {
-  write_records({pack_record(kBegin, 0, 10), pack_record(kContext, 3, 0), pack_record(kBegin, 1, 5)});
+  write_records(
+      {pack_record(kBegin, 0, 10), pack_record(kContext, 3, 0), pack_record(kBegin, 1, 5)});
   write_records({pack_record(kEnd, 0, 5)}, 15, 3);
   write_records({pack_record(kEnd, 0, 5)}, 20, 0);
   load();
@@ -149,8 +151,8 @@ TEST_F(Recording, StartsABlockInTheContextThatItNames) {
 }
 
 TEST_F(Recording, ClosesWhatIsOpenAtTheEnd) {
-  write_records({pack_record(kBegin, 0, 10), pack_record(kContext, 5, 0), pack_record(kBegin, 1, 10),
-                 pack_record(kInstant, 2, 30)});
+  write_records({pack_record(kBegin, 0, 10), pack_record(kContext, 5, 0),
+                 pack_record(kBegin, 1, 10), pack_record(kInstant, 2, 30)});
   load();
   EXPECT_EQ(slices(0), "a 10+40");
   EXPECT_EQ(slices(2), "b 20+30, c 50+0");
@@ -232,7 +234,8 @@ TEST_F(Recording, NamesUnknownLabelsAndCounters) {
 
 TEST_F(Recording, TellsTimeByTheClockTriples) {
   const std::vector<uint64_t> ticks = {1000, 3000};
-  const std::vector<int64_t> monotonic = {50'000, 51'000}, realtime = {1'000'050'000, 1'000'051'000};
+  const std::vector<int64_t> monotonic = {50'000, 51'000},
+                             realtime = {1'000'050'000, 1'000'051'000};
   write_records({pack_record(kBegin, 0, 0), pack_record(kEnd, 0, 1000)}, 2000);
   write(BlockBuilder(BlockType::kClock, 2)
             .add<uint64_t>(Column::kTicks, ticks)

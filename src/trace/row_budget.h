@@ -1,6 +1,6 @@
-// RowBudget: how many rows a file may make a reader hold. A column of equal values takes no bytes in a
-// file, so that without a bound a few kilobytes could claim more memory than there is. No honest file
-// comes near: the most regular columns take a byte per 300 rows.
+// RowBudget: how many rows a file may make a reader hold. A column of equal values takes no bytes
+// in a file, so that without a bound a few kilobytes could claim more memory than there is. No
+// honest file comes near: the most regular columns take a byte per 300 rows.
 #pragma once
 
 #include <algorithm>

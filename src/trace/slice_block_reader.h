@@ -1,5 +1,5 @@
-// The blocks that hold most of a file: slices, and the values of their arguments. Decoded with the ids of
-// the trace in place of the file's, except for slice ids: these are the file's own.
+// The blocks that hold most of a file: slices, and the values of their arguments. Decoded with the
+// ids of the trace in place of the file's, except for slice ids: these are the file's own.
 #pragma once
 
 #include <cstdint>
@@ -33,9 +33,9 @@ struct DecodedArgs {
   ArgType type = ArgType::kInt;
   std::vector<SliceId> slices;  // ascending
   bool is_wide = false;
-  std::vector<int32_t> narrow;   // one of these three has a value per slice
-  std::vector<int64_t> wide;     // where is_wide
-  std::vector<double> doubles;   // where type is kDouble
+  std::vector<int32_t> narrow;    // one of these three has a value per slice
+  std::vector<int64_t> wide;      // where is_wide
+  std::vector<double> doubles;    // where type is kDouble
   std::vector<StringId> strings;  // scratch
   std::vector<uint8_t> bools;     // scratch
 

@@ -1,5 +1,5 @@
-// SliceRanges: which slices of a file became which slices of the trace that is being built. Blocks of
-// slices come in order of their ids; as long as none is lost they all make one range.
+// SliceRanges: which slices of a file became which slices of the trace that is being built. Blocks
+// of slices come in order of their ids; as long as none is lost they all make one range.
 #pragma once
 
 #include <algorithm>
@@ -30,9 +30,9 @@ class SliceRanges {
 
   // kNoSlice where the slice was lost. O(log ranges).
   SliceId find(SliceId file_id) const {
-    const auto after = std::upper_bound(
-        ranges_.begin(), ranges_.end(), index(file_id),
-        [](uint32_t id, const Range& range) { return id < range.first_id; });
+    const auto after =
+        std::upper_bound(ranges_.begin(), ranges_.end(), index(file_id),
+                         [](uint32_t id, const Range& range) { return id < range.first_id; });
     if (after == ranges_.begin()) return kNoSlice;
     const Range& range = *(after - 1);
     const uint32_t offset = index(file_id) - range.first_id;

@@ -51,9 +51,9 @@ ArgCursor::ArgCursor(const SliceBlock& block, const StringPool& strings, std::st
   for (const ArgColumn& column : block.args) {
     if (column.key != *id || column.type != type) continue;
     column_ = &column;
-    next_ = static_cast<size_t>(
-        std::lower_bound(column.rows.begin(), column.rows.end(), block.row(0)) -
-        column.rows.begin());
+    next_ =
+        static_cast<size_t>(std::lower_bound(column.rows.begin(), column.rows.end(), block.row(0)) -
+                            column.rows.begin());
     return;
   }
 }

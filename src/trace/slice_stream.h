@@ -1,6 +1,6 @@
-// Slices block by block, so that a table can be made of a file that does not fit into memory. A block
-// holds slices of one track in order; the blocks of a track follow each other. An analysis that streams
-// takes a SliceStream; a loaded Trace gives one with a block per track.
+// Slices block by block, so that a table can be made of a file that does not fit into memory. A
+// block holds slices of one track in order; the blocks of a track follow each other. An analysis
+// that streams takes a SliceStream; a loaded Trace gives one with a block per track.
 //
 //   SliceBlock block;
 //   while (true) {

@@ -1,8 +1,9 @@
 // Sorting rows by time: stable, and linear for the large arrays that traces have.
 //
-// Slow equivalent: std::stable_sort(keys.begin(), keys.end(), by time_ns). A least-significant-digit
-// radix sort with 11-bit digits; digits in which all keys agree cost nothing, so that a second's worth
-// of nanoseconds takes three passes. About 8 ns per key against 80 ns.
+// Slow equivalent: std::stable_sort(keys.begin(), keys.end(), by time_ns). A
+// least-significant-digit radix sort with 11-bit digits; digits in which all keys agree cost
+// nothing, so that a second's worth of nanoseconds takes three passes. About 8 ns per key against
+// 80 ns.
 #pragma once
 
 #include <cstdint>

@@ -42,8 +42,8 @@ TEST(SortByTime, EqualsStableSortForAnyRangeOfTimes) {
 }
 
 TEST(SortByTime, SortsTheWholeRangeOfInt64) {
-  std::vector<TimeKey> keys =
-      random_keys(3000, std::numeric_limits<uint64_t>::max(), std::numeric_limits<int64_t>::min(), 3);
+  std::vector<TimeKey> keys = random_keys(3000, std::numeric_limits<uint64_t>::max(),
+                                          std::numeric_limits<int64_t>::min(), 3);
   keys.push_back({std::numeric_limits<int64_t>::max(), 3000});
   keys.push_back({std::numeric_limits<int64_t>::min(), 3001});
   expect_as_stable_sort(std::move(keys));

@@ -7,10 +7,10 @@ namespace stepscope {
 namespace {
 
 constexpr std::array<std::string_view, kStatCount> kNames = {
-    "events_read",       "events_skipped",     "events_mended",      "begins_without_end",
+    "events_read",        "events_skipped",     "events_mended",      "begins_without_end",
     "ends_without_begin", "slices_overlapping", "durations_negative", "depth_clamped",
-    "flows_unbound",     "values_skipped",     "bytes_truncated",    "blocks_damaged",
-    "blocks_unknown",    "bytes_lost",         "records_dropped",    "records_recovered",
+    "flows_unbound",      "values_skipped",     "bytes_truncated",    "blocks_damaged",
+    "blocks_unknown",     "bytes_lost",         "records_dropped",    "records_recovered",
 };
 
 }  // namespace

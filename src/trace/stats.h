@@ -11,22 +11,22 @@
 namespace stepscope {
 
 enum class Stat : uint8_t {
-  kEventsRead = 0,      // in the file, good or bad
-  kEventsSkipped,       // not understood: bad JSON, no name, no time
-  kEventsMended,        // read after a control character or bad UTF-8 was replaced
-  kBeginsWithoutEnd,    // closed at the end of the trace
-  kEndsWithoutBegin,    // dropped
-  kSlicesOverlapping,   // ended after the slice they started in; kept as siblings
-  kDurationsNegative,   // taken as 0
-  kDepthClamped,        // deeper than 65,535
-  kFlowsUnbound,        // an arrow's end that met no slice, or had no other end
-  kValuesSkipped,       // counter or argument values that are no number, or too long
-  kBytesTruncated,      // the file ends too early; bytes that could not be used at its end
-  kBlocksDamaged,       // .sscope: failed their checksum
-  kBlocksUnknown,       // .sscope: of a type from the future
-  kBytesLost,           // .sscope: in damaged blocks
-  kRecordsDropped,      // the recorder was short of memory
-  kRecordsRecovered,    // from the pool of a killed program
+  kEventsRead = 0,     // in the file, good or bad
+  kEventsSkipped,      // not understood: bad JSON, no name, no time
+  kEventsMended,       // read after a control character or bad UTF-8 was replaced
+  kBeginsWithoutEnd,   // closed at the end of the trace
+  kEndsWithoutBegin,   // dropped
+  kSlicesOverlapping,  // ended after the slice they started in; kept as siblings
+  kDurationsNegative,  // taken as 0
+  kDepthClamped,       // deeper than 65,535
+  kFlowsUnbound,       // an arrow's end that met no slice, or had no other end
+  kValuesSkipped,      // counter or argument values that are no number, or too long
+  kBytesTruncated,     // the file ends too early; bytes that could not be used at its end
+  kBlocksDamaged,      // .sscope: failed their checksum
+  kBlocksUnknown,      // .sscope: of a type from the future
+  kBytesLost,          // .sscope: in damaged blocks
+  kRecordsDropped,     // the recorder was short of memory
+  kRecordsRecovered,   // from the pool of a killed program
   kCount,
 };
 inline constexpr int kStatCount = static_cast<int>(Stat::kCount);

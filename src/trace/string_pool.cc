@@ -13,8 +13,8 @@ namespace {
 constexpr size_t kChunkBytes = size_t{1} << 18;
 constexpr size_t kFirstSlots = 1024;
 
-// Differs from run to run (address space randomisation), so that no file can be made whose strings all
-// meet in one slot. Ids do not depend on it: they count up in order of first sight.
+// Differs from run to run (address space randomisation), so that no file can be made whose strings
+// all meet in one slot. Ids do not depend on it: they count up in order of first sight.
 uint64_t hash_seed() {
   static const char anchor = 0;
   return reinterpret_cast<uintptr_t>(&anchor);

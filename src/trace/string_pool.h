@@ -1,5 +1,5 @@
-// Every string of a trace, once. Interning gives the same id for the same bytes; views stay valid as
-// long as the pool lives (strings are kept in chunks that never move).
+// Every string of a trace, once. Interning gives the same id for the same bytes; views stay valid
+// as long as the pool lives (strings are kept in chunks that never move).
 //
 //   StringPool pool;
 //   StringId conv = pool.intern("aten::conv2d");

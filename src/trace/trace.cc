@@ -6,20 +6,24 @@ namespace stepscope {
 
 std::string_view track_kind_name(TrackKind kind) {
   switch (kind) {
-    case TrackKind::kThread: return "thread";
-    case TrackKind::kStream: return "stream";
-    case TrackKind::kAsync: return "async";
-    case TrackKind::kCounter: return "counter";
+    case TrackKind::kThread:
+      return "thread";
+    case TrackKind::kStream:
+      return "stream";
+    case TrackKind::kAsync:
+      return "async";
+    case TrackKind::kCounter:
+      return "counter";
   }
   return "";
 }
 
 TrackId Trace::find_track_of(SliceId id) const {
-  // Tracks without slices share their first_slice with the next one: the last that starts at or before
-  // the row and is not empty is the one.
-  const auto after = std::upper_bound(
-      data_.tracks.begin(), data_.tracks.end(), index(id),
-      [](uint32_t row, const Track& track) { return row < track.first_slice; });
+  // Tracks without slices share their first_slice with the next one: the last that starts at or
+  // before the row and is not empty is the one.
+  const auto after =
+      std::upper_bound(data_.tracks.begin(), data_.tracks.end(), index(id),
+                       [](uint32_t row, const Track& track) { return row < track.first_slice; });
   auto at = after - 1;
   while (at != data_.tracks.begin() && at->slice_count == 0) --at;
   return TrackId{static_cast<uint32_t>(at - data_.tracks.begin())};

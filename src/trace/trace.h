@@ -1,6 +1,6 @@
-// Trace: the loaded, immutable, columnar model of a run or of one foreign file. Everything that comes in
-// becomes one (through TraceBuilder, the only way to make it); everything that goes out comes from one.
-// After it is built it may be read by any number of threads.
+// Trace: the loaded, immutable, columnar model of a run or of one foreign file. Everything that
+// comes in becomes one (through TraceBuilder, the only way to make it); everything that goes out
+// comes from one. After it is built it may be read by any number of threads.
 //
 //   Result<Trace> trace = ingest::load("trace.json.gz", {});
 //   const SliceColumns& slices = trace->slices();

@@ -199,8 +199,8 @@ void TraceBuilder::add_counter_value(TrackId counter, int64_t time_ns, double va
 
 void TraceBuilder::add_flow_point(TrackId track, int64_t time_ns, FlowPhase phase, bool binds_next,
                                   uint64_t key, uint64_t id, LabelId label) {
-  flow_points_.push_back({key, id, std::clamp(time_ns, -kMaxTimeNs, kMaxTimeNs), track, label,
-                          phase, binds_next});
+  flow_points_.push_back(
+      {key, id, std::clamp(time_ns, -kMaxTimeNs, kMaxTimeNs), track, label, phase, binds_next});
 }
 
 void TraceBuilder::add_flow(SliceRef from, SliceRef to, int64_t from_ns, int64_t to_ns, uint64_t id,

@@ -1,5 +1,5 @@
-// TraceBuilder: the only way to make a Trace. Events may come in any order and with faults; finish()
-// sorts, nests, binds and counts what it had to mend. One thread at a time.
+// TraceBuilder: the only way to make a Trace. Events may come in any order and with faults;
+// finish() sorts, nests, binds and counts what it had to mend. One thread at a time.
 //
 //   TraceBuilder builder;
 //   TrackId thread = builder.add_thread(ForeignId{1}, ForeignId{7});
@@ -55,7 +55,8 @@ class TraceBuilder {
   void set_format(std::string format) { data_.format = std::move(format); }
   void set_clock_base_ns(int64_t ns) { data_.clock_base_ns = ns; }
 
-  // Processes and tracks: the same ids give the same track. References stay valid until the next add.
+  // Processes and tracks: the same ids give the same track. References stay valid until the next
+  // add.
   uint32_t add_process(ForeignId pid);
   Process& process(uint32_t process) { return data_.processes[process]; }
   TrackId add_thread(ForeignId pid, ForeignId tid);
@@ -67,14 +68,14 @@ class TraceBuilder {
   // Slices. A negative duration becomes 0 and is counted.
   SliceRef add_slice(TrackId track, int64_t start_ns, int64_t dur_ns, LabelId label);
   void reserve_slices(size_t count);
-  // Appends slices of one track, best in order already (by start, longer first): then they stay where
-  // they are. Rows of long_dur_ns count from the first of these slices.
+  // Appends slices of one track, best in order already (by start, longer first): then they stay
+  // where they are. Rows of long_dur_ns count from the first of these slices.
   SliceRef add_slices(TrackId track, std::span<const int64_t> start_ns,
                       std::span<const uint32_t> short_dur_ns,
                       std::span<const std::pair<uint32_t, int64_t>> long_dur_ns,
                       std::span<const LabelId> label);
-  // A begin and an end that are matched in finish(), by time and nesting. Where has_args, end_slice gives
-  // a ref under which more arguments can be added to the slice that it closes.
+  // A begin and an end that are matched in finish(), by time and nesting. Where has_args, end_slice
+  // gives a ref under which more arguments can be added to the slice that it closes.
   SliceRef begin_slice(TrackId track, int64_t start_ns, LabelId label);
   SliceRef end_slice(TrackId track, int64_t end_ns, bool has_args);
   // For slices whose lane is known late (asynchronous operations).
@@ -85,7 +86,9 @@ class TraceBuilder {
   uint32_t slice_count() const { return data_.slices.size(); }
 
   // Arguments. The last value wins where a slice is given the same argument twice.
-  ArgColumnRef arg_column(std::string_view key, ArgType type) { return arg_column(string(key), type); }
+  ArgColumnRef arg_column(std::string_view key, ArgType type) {
+    return arg_column(string(key), type);
+  }
   ArgColumnRef arg_column(StringId key, ArgType type);
   void add_int(ArgColumnRef column, SliceRef slice, int64_t value);  // kInt, kBool
   void add_double(ArgColumnRef column, SliceRef slice, double value);
@@ -96,15 +99,16 @@ class TraceBuilder {
   void add_counter_value(TrackId counter, int64_t time_ns, double value);
   // A point of an arrow: it belongs to the slice that is open on the track at that time, or, where
   // binds_next, to the next one that starts. Points of one key make a chain in order of time.
-  void add_flow_point(TrackId track, int64_t time_ns, FlowPhase phase, bool binds_next, uint64_t key,
-                      uint64_t id, LabelId label);
+  void add_flow_point(TrackId track, int64_t time_ns, FlowPhase phase, bool binds_next,
+                      uint64_t key, uint64_t id, LabelId label);
   // An arrow between slices that are known already.
-  void add_flow(SliceRef from, SliceRef to, int64_t from_ns, int64_t to_ns, uint64_t id, LabelId label);
+  void add_flow(SliceRef from, SliceRef to, int64_t from_ns, int64_t to_ns, uint64_t id,
+                LabelId label);
 
   void reserve_flows(size_t count) { direct_flows_.reserve(count); }
 
-  FrameId add_frame(const Frame& frame);      // the same frame gives the same id
-  StackId add_stack(const StackNode& node);   // the same node gives the same id
+  FrameId add_frame(const Frame& frame);     // the same frame gives the same id
+  StackId add_stack(const StackNode& node);  // the same node gives the same id
   void add_sample(TrackId track, int64_t time_ns, StackId stack, int64_t weight_ns);
   void add_call_edge(FrameId caller, FrameId callee, uint64_t calls, uint64_t primitive_calls,
                      int64_t self_ns, int64_t total_ns);
@@ -158,9 +162,9 @@ class TraceBuilder {
 
   TraceData data_;
   std::vector<TrackId> slice_track_;
-  std::vector<SliceId> final_row_;  // by SliceRef; empty: the rows kept their places
-  std::vector<std::vector<BeginEnd>> begin_ends_;              // by track
-  std::vector<std::pair<SliceRef, SliceRef>> ghosts_;          // an end's ref and the slice it closed
+  std::vector<SliceId> final_row_;                 // by SliceRef; empty: the rows kept their places
+  std::vector<std::vector<BeginEnd>> begin_ends_;  // by track
+  std::vector<std::pair<SliceRef, SliceRef>> ghosts_;  // an end's ref and the slice it closed
   std::unordered_map<uint64_t, ArgColumnRef> arg_columns_;
   std::unordered_map<uint32_t, uint32_t> metadata_by_key_;
   std::unordered_map<uint64_t, std::vector<uint32_t>> processes_by_key_;

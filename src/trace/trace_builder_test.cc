@@ -117,7 +117,8 @@ TEST_F(Builder, EqualsAStableSortForRandomSlices) {
     }
     const Trace trace = std::move(builder).finish();
     std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
-      return std::tuple(a.track, a.start_ns, -a.dur_ns) < std::tuple(b.track, b.start_ns, -b.dur_ns);
+      return std::tuple(a.track, a.start_ns, -a.dur_ns) <
+             std::tuple(b.track, b.start_ns, -b.dur_ns);
     });
     ASSERT_EQ(trace.slices().size(), rows.size());
     for (uint32_t i = 0; i < rows.size(); ++i) {
@@ -168,7 +169,8 @@ TEST_F(Builder, BringsTimesThatAreBeyondItsLimitsBack) {
   finish();
   EXPECT_EQ(trace_->begin_ns(), -TraceBuilder::kMaxTimeNs);
   EXPECT_EQ(trace_->end_ns(), TraceBuilder::kMaxTimeNs + TraceBuilder::kMaxDurNs);
-  for (const int64_t ns : trace_->flows().from_ns) EXPECT_LE(std::abs(ns), TraceBuilder::kMaxTimeNs);
+  for (const int64_t ns : trace_->flows().from_ns)
+    EXPECT_LE(std::abs(ns), TraceBuilder::kMaxTimeNs);
 }
 
 TEST_F(Builder, AppendsSlicesInBulkAsIfAddedOneByOne) {

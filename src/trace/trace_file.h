@@ -1,13 +1,13 @@
-// A trace as a .sscope file: everything that the model holds, without loss. docs/format.md describes the
-// blocks; src/format reads and writes them; here they get their meaning.
+// A trace as a .sscope file: everything that the model holds, without loss. docs/format.md
+// describes the blocks; src/format reads and writes them; here they get their meaning.
 //
 //   Status saved = save_trace(trace, "run.sscope", {});
 //   Result<Trace> trace = load_trace("run.sscope", {});
 //
-// Definitions (strings, labels, processes, tracks) come before the first block that uses them, and the
-// arguments of slices right after these, so that every prefix of a file is a whole file and a file larger
-// than memory can be read block by block (file_slice_stream.h). What follows from the rest is not stored:
-// parent, depth and self time of a slice, the slice of an allocation.
+// Definitions (strings, labels, processes, tracks) come before the first block that uses them, and
+// the arguments of slices right after these, so that every prefix of a file is a whole file and a
+// file larger than memory can be read block by block (file_slice_stream.h). What follows from the
+// rest is not stored: parent, depth and self time of a slice, the slice of an allocation.
 #pragma once
 
 #include <cstdint>
@@ -27,18 +27,20 @@ struct TraceWriteOptions {
 };
 
 // Fails where the file can not be written; what was written then remains, a whole file up to there.
-Status save_trace(const Trace& trace, const std::string& path, const TraceWriteOptions& options = {});
+Status save_trace(const Trace& trace, const std::string& path,
+                  const TraceWriteOptions& options = {});
 Status save_trace(const Trace& trace, ByteSink& sink, const TraceWriteOptions& options = {});
 
 struct TraceReadOptions {
   bool verify_checksums = true;  // off only in the fuzzer, which can not guess a CRC
-  // A column of equal values takes no bytes, so that a small file may claim billions of rows. Above this
-  // many rows the remaining blocks count as damaged. Not set: plenty for a file of its size.
+  // A column of equal values takes no bytes, so that a small file may claim billions of rows. Above
+  // this many rows the remaining blocks count as damaged. Not set: plenty for a file of its size.
   std::optional<uint64_t> max_rows;
 };
 
-// Fails only where this is no .sscope file at all. Damaged, torn or unknown blocks are counted in the
-// stats, and the rest is loaded. An id that leads nowhere is counted too: its string becomes "?".
+// Fails only where this is no .sscope file at all. Damaged, torn or unknown blocks are counted in
+// the stats, and the rest is loaded. An id that leads nowhere is counted too: its string becomes
+// "?".
 Result<Trace> load_trace(const std::string& path, const TraceReadOptions& options = {});
 Result<Trace> load_trace(std::span<const uint8_t> file, std::string source,
                          const TraceReadOptions& options = {});

@@ -108,7 +108,8 @@ TEST(TraceFile, GoesThroughAFileOnDisk) {
 }
 
 TEST(TraceFile, SaysWhatIsWrongInOneLine) {
-  EXPECT_EQ(load_trace("/nowhere/at/all.sscope").status().message().find("/nowhere/at/all.sscope: "), 0u);
+  EXPECT_EQ(
+      load_trace("/nowhere/at/all.sscope").status().message().find("/nowhere/at/all.sscope: "), 0u);
   const std::vector<uint8_t> junk(100, 'x');
   EXPECT_EQ(load_trace(junk, "junk").status().message(), "junk: not a .sscope file");
   EXPECT_EQ(load_trace({}, "empty").status().message(), "empty: the file is empty");
@@ -278,7 +279,9 @@ TEST(TraceFile, MakesATrackThatNoBlockDefines) {
 
 TEST(TraceFile, SkipsValuesOfSlicesThatAreNotThere) {
   HandMade file;
-  file.write_slices(10, {1, 2}).write_slices(20, {3}).write_args({9, 10, 11, 15, 20, 21}, {1, 2, 3, 4, 5, 6});
+  file.write_slices(10, {1, 2})
+      .write_slices(20, {3})
+      .write_args({9, 10, 11, 15, 20, 21}, {1, 2, 3, 4, 5, 6});
   const Trace trace = file.load();
   ASSERT_EQ(trace.args().size(), 1u);
   EXPECT_EQ(trace.args()[0].rows, (std::vector<SliceId>{SliceId{0}, SliceId{1}, SliceId{2}}));
@@ -289,7 +292,10 @@ TEST(TraceFile, SkipsValuesOfSlicesThatAreNotThere) {
 
 TEST(TraceFile, RefusesBlocksWhoseIdsAreInDisorder) {
   HandMade file;
-  file.write_slices(0, {1, 2}).write_args({1, 0}, {1, 2}).write_slices(1, {3}).write_args({1, 1}, {1, 2});
+  file.write_slices(0, {1, 2})
+      .write_args({1, 0}, {1, 2})
+      .write_slices(1, {3})
+      .write_args({1, 1}, {1, 2});
   file.write_slices(uint64_t{1} << 40, {3});
   const Trace trace = file.load();
   EXPECT_EQ(trace.slices().size(), 2u);
@@ -299,7 +305,8 @@ TEST(TraceFile, RefusesBlocksWhoseIdsAreInDisorder) {
 
 TEST(TraceFile, SortsSlicesThatAreNotInOrder) {
   HandMade file;
-  const Trace trace = file.write_slices(0, {30, 10}).write_slices(2, {20, 5}).write_args({0, 3}, {30, 5}).load();
+  const Trace trace =
+      file.write_slices(0, {30, 10}).write_slices(2, {20, 5}).write_args({0, 3}, {30, 5}).load();
   EXPECT_EQ(trace.slices().start_ns, (std::vector<int64_t>{5, 10, 20, 30}));
   EXPECT_EQ(trace.args()[0].rows, (std::vector<SliceId>{SliceId{0}, SliceId{3}}));
   EXPECT_EQ(trace.args()[0].ints[0], 5);
@@ -307,7 +314,8 @@ TEST(TraceFile, SortsSlicesThatAreNotInOrder) {
 
 TEST(TraceFile, TakesSlicesOfSeveralTracksInOneBlock) {
   HandMade file;
-  const std::vector<uint32_t> ids = {1, 2}, tracks = {2, 1, 2}, durs = {1, 1, 1}, labels = {0, 0, 0};
+  const std::vector<uint32_t> ids = {1, 2}, tracks = {2, 1, 2}, durs = {1, 1, 1},
+                              labels = {0, 0, 0};
   const std::vector<int64_t> starts = {1, 2, 3};
   file.write(BlockBuilder(BlockType::kTracks, 2).add<uint32_t>(Column::kId, ids));
   file.write(BlockBuilder(BlockType::kSlices, 3)

@@ -1,5 +1,5 @@
-// TraceBuilder::finish(): begins meet their ends, slices are sorted and nested, arguments follow their
-// slices, arrows and allocations find the slice that they belong to.
+// TraceBuilder::finish(): begins meet their ends, slices are sorted and nested, arguments follow
+// their slices, arrows and allocations find the slice that they belong to.
 #include <algorithm>
 #include <limits>
 #include <numeric>
@@ -68,9 +68,8 @@ void TraceBuilder::match_begins_and_ends() {
   std::unordered_map<uint32_t, SliceRef> closed_by;  // ghost -> slice
   for (std::vector<BeginEnd>& points : begin_ends_) {
     if (points.empty()) continue;
-    std::stable_sort(points.begin(), points.end(), [](const BeginEnd& a, const BeginEnd& b) {
-      return a.time_ns < b.time_ns;
-    });
+    std::stable_sort(points.begin(), points.end(),
+                     [](const BeginEnd& a, const BeginEnd& b) { return a.time_ns < b.time_ns; });
     last_ns = std::max(last_ns, points.back().time_ns);
     std::vector<SliceRef> open;
     for (const BeginEnd& point : points) {
@@ -162,9 +161,9 @@ std::vector<uint32_t> TraceBuilder::build_order() {
       size_t end = i + 1;
       while (end < keys.size() && keys[end].time_ns == keys[i].time_ns) ++end;
       if (end - i > 1) {
-        std::stable_sort(rows.begin() + static_cast<ptrdiff_t>(i),
-                         rows.begin() + static_cast<ptrdiff_t>(end),
-                         [&](uint32_t a, uint32_t b) { return slices.dur_ns[a] > slices.dur_ns[b]; });
+        std::stable_sort(
+            rows.begin() + static_cast<ptrdiff_t>(i), rows.begin() + static_cast<ptrdiff_t>(end),
+            [&](uint32_t a, uint32_t b) { return slices.dur_ns[a] > slices.dur_ns[b]; });
       }
       i = end;
     }
@@ -255,7 +254,8 @@ void TraceBuilder::finish_args() {
     }
     rows.clear();
     if (column.rows.size() > data_.slices.size() / 16) {
-      // Dense: put each value at its row, then walk the rows. A later value replaces an earlier one.
+      // Dense: put each value at its row, then walk the rows. A later value replaces an earlier
+      // one.
       position_plus_1.resize(data_.slices.size());
       for (size_t i = 0; i < column.rows.size(); ++i) {
         if (column.rows[i] == kNoSlice) continue;
@@ -327,17 +327,17 @@ void TraceBuilder::bind_flows() {
   for (const DirectFlow& flow : direct_flows_) {
     add(final_row(flow.from), final_row(flow.to), flow.from_ns, flow.to_ns, flow.label, flow.id);
   }
-  std::stable_sort(flow_points_.begin(), flow_points_.end(),
-                   [](const FlowPoint& a, const FlowPoint& b) {
-                     return std::tuple(a.key, a.time_ns, a.phase) <
-                            std::tuple(b.key, b.time_ns, b.phase);
-                   });
+  std::stable_sort(
+      flow_points_.begin(), flow_points_.end(), [](const FlowPoint& a, const FlowPoint& b) {
+        return std::tuple(a.key, a.time_ns, a.phase) < std::tuple(b.key, b.time_ns, b.phase);
+      });
   std::vector<PointInTime> places;
   places.reserve(flow_points_.size());
   for (const FlowPoint& point : flow_points_) {
     places.push_back({point.time_ns, point.track, point.binds_next});
   }
-  const std::vector<SliceId> slice_of = find_slices(data_.tracks, data_.slices, data_.labels, places);
+  const std::vector<SliceId> slice_of =
+      find_slices(data_.tracks, data_.slices, data_.labels, places);
   const FlowPoint* before = nullptr;  // the point that the next one of its chain hangs on
   SliceId before_slice = kNoSlice;
   bool before_is_used = true;

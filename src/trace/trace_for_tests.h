@@ -67,8 +67,10 @@ inline Trace make_full_trace(int scale, uint64_t seed = 1) {
       builder.add_int(id, slice, 1000 + i);
       if (below(3) == 0) builder.add_int(big, slice, static_cast<int64_t>(random()));
       if (below(3) == 0) builder.add_double(flops, slice, std::ldexp(double(below(1000)), -5));
-      if (below(2) == 0) builder.add_string(dtype, slice, builder.string("float" + std::to_string(below(4))));
-      if (below(2) == 0) builder.add_string(dims, slice, builder.string("[[" + std::to_string(below(50)) + "]]"));
+      if (below(2) == 0)
+        builder.add_string(dtype, slice, builder.string("float" + std::to_string(below(4))));
+      if (below(2) == 0)
+        builder.add_string(dims, slice, builder.string("[[" + std::to_string(below(50)) + "]]"));
       if (below(4) == 0) builder.add_int(flag, slice, below(2));
       if (below(50) == 0) builder.add_string(mixed, slice, builder.string("unknown"));
     }
@@ -87,15 +89,18 @@ inline Trace make_full_trace(int scale, uint64_t seed = 1) {
     const TrackId counter =
         builder.add_counter({1}, builder.string("memory"), builder.string(std::to_string(c)));
     for (int i = 0; i < scale; ++i) {
-      builder.add_counter_value(counter, 1'000'000 + 1000 * i, c == 0 ? double(below(1 << 30)) : 0.1 * i);
+      builder.add_counter_value(counter, 1'000'000 + 1000 * i,
+                                c == 0 ? double(below(1 << 30)) : 0.1 * i);
     }
   }
   std::vector<StackId> stacks = {kNoStack};
   for (int i = 0; i < 30 && scale > 0; ++i) {
-    const FrameId frame = builder.add_frame(
-        {builder.string("f" + std::to_string(below(9))), builder.string("a.py"), static_cast<int32_t>(below(5)) - 1});
+    const FrameId frame =
+        builder.add_frame({builder.string("f" + std::to_string(below(9))), builder.string("a.py"),
+                           static_cast<int32_t>(below(5)) - 1});
     stacks.push_back(builder.add_stack({stacks[random() % stacks.size()], frame}));
-    builder.add_call_edge(i == 0 ? kNoFrame : FrameId{0}, frame, random(), 1, below(1000), below(5000));
+    builder.add_call_edge(i == 0 ? kNoFrame : FrameId{0}, frame, random(), 1, below(1000),
+                          below(5000));
   }
   for (int i = 0; i < scale; ++i) {
     builder.add_sample(tracks[random() % tracks.size()], below(1'000'000'000),
@@ -191,8 +196,10 @@ inline void expect_same_trace(const Trace& a, const Trace& b) {
   EXPECT_EQ(a.flows().to_ns, b.flows().to_ns);
   EXPECT_EQ(a.flows().label, b.flows().label);
   EXPECT_EQ(a.flows().id, b.flows().id);
-  EXPECT_TRUE(std::equal(a.frames().begin(), a.frames().end(), b.frames().begin(), b.frames().end()));
-  EXPECT_TRUE(std::equal(a.stacks().begin(), a.stacks().end(), b.stacks().begin(), b.stacks().end()));
+  EXPECT_TRUE(
+      std::equal(a.frames().begin(), a.frames().end(), b.frames().begin(), b.frames().end()));
+  EXPECT_TRUE(
+      std::equal(a.stacks().begin(), a.stacks().end(), b.stacks().begin(), b.stacks().end()));
   EXPECT_EQ(a.samples().time_ns, b.samples().time_ns);
   EXPECT_EQ(a.samples().track, b.samples().track);
   EXPECT_EQ(a.samples().stack, b.samples().stack);

@@ -27,7 +27,8 @@ using format::Column;
 
 class TraceLoader {
  public:
-  TraceLoader(const format::BlockReader& reader, uint64_t file_bytes, const TraceReadOptions& options)
+  TraceLoader(const format::BlockReader& reader, uint64_t file_bytes,
+              const TraceReadOptions& options)
       : reader_(reader),
         budget_(options.max_rows ? RowBudget(*options.max_rows)
                                  : RowBudget::for_file_of(file_bytes)),
@@ -104,7 +105,8 @@ void TraceLoader::reserve() {
   for (const BlockInfo& info : reader_.blocks()) {
     if (info.header.type == BlockType::kSlices) slices += info.header.rows;
     if (info.header.type == BlockType::kFlows) flows += info.header.rows;
-    if (info.header.type == BlockType::kArgs) values_by_key_[info.header.stream] += info.header.rows;
+    if (info.header.type == BlockType::kArgs)
+      values_by_key_[info.header.stream] += info.header.rows;
   }
   builder_.reserve_slices(static_cast<size_t>(std::min(slices, budget_.left())));
   builder_.reserve_flows(static_cast<size_t>(std::min(flows, budget_.left())));
@@ -162,9 +164,8 @@ Status TraceLoader::read_slice_block(const BlockView& block) {
   if (!ranges_.add(slices_.first_id, block.rows(), builder_.slice_count())) {
     return Status::error("its slices have ids that are taken");
   }
-  const SliceRef first =
-      builder_.add_slices(slices_.track, slices_.start_ns, slices_.short_dur_ns,
-                          slices_.long_dur_ns, slices_.label);
+  const SliceRef first = builder_.add_slices(slices_.track, slices_.start_ns, slices_.short_dur_ns,
+                                             slices_.long_dur_ns, slices_.label);
   for (uint32_t i = 0; i < slices_.tracks.size(); ++i) {
     builder_.set_track(SliceRef{index(first) + i}, slices_.tracks[i]);
   }
@@ -180,8 +181,8 @@ Status TraceLoader::read_arg_block(const BlockView& block) {
   ArgColumn& column = builder_.arg_values(builder_.arg_column(args_.key, args_.type));
   if (column.rows.empty()) {
     const uint64_t claimed = values_by_key_[block.header().stream];
-    const auto values = static_cast<size_t>(
-        std::min<uint64_t>(claimed, args_.slices.size() + budget_.left()));
+    const auto values =
+        static_cast<size_t>(std::min<uint64_t>(claimed, args_.slices.size() + budget_.left()));
     column.rows.reserve(values);
     if (args_.type == ArgType::kDouble) {
       column.doubles.reserve(values);
@@ -239,7 +240,8 @@ Status TraceLoader::read_flows(const BlockView& block) {
     return status;
   }
   definitions_.translate(labels);
-  // Sums of an untrusted offset and a time within the builder's limits; it brings them back to these.
+  // Sums of an untrusted offset and a time within the builder's limits; it brings them back to
+  // these.
   const auto time_ns = [&](bool is_offset, SliceRef slice, int64_t ns) {
     ns = std::clamp(ns, -2 * TraceBuilder::kMaxTimeNs, 2 * TraceBuilder::kMaxTimeNs - 1);
     return is_offset ? builder_.start_ns(slice) + ns : ns;
@@ -263,8 +265,8 @@ Status TraceLoader::read_samples(const BlockView& block) {
   std::vector<StackId> stacks;
   if (Status status = decode(block, Column::kTime, times); !status) return status;
   if (Status status = decode(block, Column::kStack, stacks); !status) return status;
-  if (Status status = decoder_.decode_rows_or(block, Column::kTrack, TrackId{block.header().stream},
-                                              tracks);
+  if (Status status =
+          decoder_.decode_rows_or(block, Column::kTrack, TrackId{block.header().stream}, tracks);
       !status) {
     return status;
   }
@@ -308,8 +310,8 @@ Status TraceLoader::read_allocations(const BlockView& block) {
   std::vector<int32_t> types, devices;
   if (Status status = decode(block, Column::kTime, times); !status) return status;
   if (Status status = decode(block, Column::kSizeBytes, bytes); !status) return status;
-  if (Status status = decoder_.decode_rows_or(block, Column::kTrack, TrackId{block.header().stream},
-                                              tracks);
+  if (Status status =
+          decoder_.decode_rows_or(block, Column::kTrack, TrackId{block.header().stream}, tracks);
       !status) {
     return status;
   }
@@ -323,9 +325,9 @@ Status TraceLoader::read_allocations(const BlockView& block) {
   if (Status s = optional(Column::kReservedBytes, int64_t{-1}, reserved); !s) return s;
   definitions_.translate(tracks);
   for (size_t i = 0; i < times.size(); ++i) {
-    builder_.add_allocation(tracks[i], {times[i], addresses[i], bytes[i],
-                                        static_cast<int16_t>(types[i]),
-                                        static_cast<int16_t>(devices[i]), allocated[i], reserved[i]});
+    builder_.add_allocation(tracks[i],
+                            {times[i], addresses[i], bytes[i], static_cast<int16_t>(types[i]),
+                             static_cast<int16_t>(devices[i]), allocated[i], reserved[i]});
   }
   return {};
 }

@@ -136,7 +136,8 @@ Status TraceWriter::write_strings() {
   for (uint32_t first = 0; first < trace_.strings().size();) {
     texts.clear();
     size_t bytes = 0;
-    for (uint32_t id = first; id < trace_.strings().size() && texts.size() < rows_per_block_; ++id) {
+    for (uint32_t id = first; id < trace_.strings().size() && texts.size() < rows_per_block_;
+         ++id) {
       std::string_view text = trace_.string(StringId{id});
       if (text.size() > kMaxTextBytes) ++texts_cut_;
       text = text.substr(0, kMaxTextBytes);
@@ -362,8 +363,8 @@ Status TraceWriter::write_arg_block(const ArgColumn& column, size_t from, size_t
     case ArgType::kString:
     case ArgType::kJson:
       for (size_t i = from; i < to; ++i) ids.push_back(index(column.string(i)));
-      out.add<uint32_t>(
-          column.type == ArgType::kJson ? Column::kValueJson : Column::kValueString, ids);
+      out.add<uint32_t>(column.type == ArgType::kJson ? Column::kValueJson : Column::kValueString,
+                        ids);
       break;
   }
   return writer_.write(out);
@@ -392,7 +393,8 @@ Status TraceWriter::write_flows() {
   const FlowColumns& flows = trace_.flows();
   const SliceColumns& slices = trace_.slices();
   return in_parts(flows.from.size(), [&](size_t first, size_t count) {
-    // Most arrows leave and arrive where their slices start: as differences these columns are empty.
+    // Most arrows leave and arrive where their slices start: as differences these columns are
+    // empty.
     std::vector<int64_t> from_offset_ns(count);
     std::vector<int64_t> to_offset_ns(count);
     for (size_t i = 0; i < count; ++i) {
@@ -470,8 +472,9 @@ Status TraceWriter::write_call_edges() {
 Status TraceWriter::write_allocations() {
   const AllocationColumns& all = trace_.allocations();
   return in_parts(all.time_ns.size(), [&](size_t first, size_t count) {
-    const std::vector<int32_t> types(all.device_type.begin() + static_cast<ptrdiff_t>(first),
-                                     all.device_type.begin() + static_cast<ptrdiff_t>(first + count));
+    const std::vector<int32_t> types(
+        all.device_type.begin() + static_cast<ptrdiff_t>(first),
+        all.device_type.begin() + static_cast<ptrdiff_t>(first + count));
     const std::vector<int32_t> ids(all.device_id.begin() + static_cast<ptrdiff_t>(first),
                                    all.device_id.begin() + static_cast<ptrdiff_t>(first + count));
     auto out = block(BlockType::kAllocations, count);

@@ -1,6 +1,6 @@
 // Processes and tracks. A track is a lane of the trace: a thread, a stream of a device, a lane of
-// asynchronous operations, or a counter. Its slices and counter values lie next to each other in the
-// trace's columns, in order of time: [first_slice, first_slice + slice_count).
+// asynchronous operations, or a counter. Its slices and counter values lie next to each other in
+// the trace's columns, in order of time: [first_slice, first_slice + slice_count).
 #pragma once
 
 #include <cstdint>
@@ -32,10 +32,11 @@ struct Track {
   TrackKind kind = TrackKind::kThread;
   uint32_t process = 0;  // index into Trace::processes()
   ForeignId tid;
-  StringId name = kEmptyString;    // the thread's name; the counter's, with its series
-  StringId series = kEmptyString;  // counters: the key of the value in its event; async: the category
-  int32_t device = -1;             // streams: the device's number
-  int64_t stream = -1;             // streams: the stream's number
+  StringId name = kEmptyString;  // the thread's name; the counter's, with its series
+  StringId series =
+      kEmptyString;     // counters: the key of the value in its event; async: the category
+  int32_t device = -1;  // streams: the device's number
+  int64_t stream = -1;  // streams: the stream's number
   int64_t sort_index = 0;
   bool has_sort_index = false;
   // Set when the trace is built.
