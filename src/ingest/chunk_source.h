@@ -32,6 +32,8 @@ struct Chunk {
   char* text() { return buffer.data() + EventParser::kTextFront; }
   std::string_view view() const { return {buffer.data() + EventParser::kTextFront, length}; }
   void assign(std::string_view text);
+  void reserve(size_t bytes);        // keeps the text
+  void set_length(size_t bytes);     // within what was reserved
 };
 
 class ChunkSource {
@@ -45,13 +47,16 @@ class ChunkSource {
   const Status& status() const { return status_; }
 
  private:
-  bool fill(size_t bytes);  // appends up to `bytes`; false at the end of the file
-  void consume(size_t bytes);
+  void gather(Chunk& chunk, size_t bytes);
+  void give_back(std::string_view text);
 
   ByteSource& source_;
   size_t chunk_bytes_;
-  std::string pending_;  // read; given out up to used_
-  size_t used_ = 0;
+  // Read but not given out: from left_used_ on. Text goes from the file into a chunk's buffer at once;
+  // only the part after its last event comes here.
+  std::string left_;
+  size_t left_used_ = 0;
+  bool chunk_is_from_left_ = true;  // all of the chunk at hand
   uint64_t offset_;
   bool at_end_ = false;
   bool gave_tail_ = false;

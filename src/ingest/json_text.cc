@@ -201,6 +201,14 @@ std::optional<int64_t> parse_us_as_ns(std::string_view text) {
 
 std::optional<int64_t> parse_int(std::string_view text) {
   int64_t value = 0;
+  const size_t first = text.starts_with('-') ? 1 : 0;
+  if (text.size() > first && text.size() <= 18) {  // can not overflow
+    for (size_t at = first; at < text.size(); ++at) {
+      if (text[at] < '0' || text[at] > '9') return std::nullopt;
+      value = value * 10 + (text[at] - '0');
+    }
+    return first == 1 ? -value : value;
+  }
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return value;
