@@ -12,7 +12,7 @@
 #include "analyze/fault_summary.h"
 #include "cli/commands.h"
 #include "cli/load_trace.h"
-#include "cli/trace_paths.h"
+#include "ingest/trace_paths.h"
 #include "export/export.h"
 
 namespace stepscope::cli {

@@ -7,7 +7,7 @@
 #include "cli/commands.h"
 #include "cli/load_trace.h"
 #include "cli/table_output.h"
-#include "cli/trace_paths.h"
+#include "ingest/trace_paths.h"
 
 namespace stepscope::cli {
 namespace {

@@ -11,7 +11,7 @@
 #include "cli/load_trace.h"
 #include "cli/table_output.h"
 #include "cli/time_range.h"
-#include "cli/trace_paths.h"
+#include "ingest/trace_paths.h"
 
 namespace stepscope::cli {
 namespace {

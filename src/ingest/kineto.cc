@@ -11,7 +11,7 @@ namespace {
 
 using Rule = std::pair<std::string_view, SliceKind>;
 
-constexpr std::array<Rule, 24> kCategories = {{
+constexpr std::array<Rule, 25> kCategories = {{
     {"cpu_op", SliceKind::kOperator},
     {"Operator", SliceKind::kOperator},
     {"user_annotation", SliceKind::kAnnotation},
@@ -35,7 +35,8 @@ constexpr std::array<Rule, 24> kCategories = {{
     {"xpu_driver", SliceKind::kRuntime},
     {"privateuse1_runtime", SliceKind::kRuntime},
     {"privateuse1_driver", SliceKind::kRuntime},
-    {"FEE", SliceKind::kPython},  // viztracer's function entry and exit
+    {"fee", SliceKind::kPython},  // viztracer's function entry and exit
+    {"FEE", SliceKind::kPython},  // the same before its version 1
 }};
 
 int64_t number(simdjson::dom::object device, std::initializer_list<std::string_view> keys) {

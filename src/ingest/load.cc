@@ -4,7 +4,10 @@
 
 #include "ingest/byte_source.h"
 #include "ingest/chrome_json.h"
+#include "ingest/megengine_static.h"
 #include "ingest/sscope.h"
+#include "ingest/torch_memory_timeline.h"
+#include "ingest/trace_paths.h"
 
 namespace stepscope {
 namespace {
@@ -18,6 +21,8 @@ struct Format {
 
 constexpr Format kFormats[] = {
     {looks_like_sscope, load_sscope},
+    {looks_like_torch_memory_timeline, load_torch_memory_timeline},
+    {looks_like_megengine_static, load_megengine_static},
     {looks_like_chrome_json, load_chrome_json},
 };
 
@@ -44,7 +49,9 @@ Result<Trace> load_source(ByteSource& source, const LoadOptions& options) {
 }  // namespace
 
 Result<Trace> load(const std::string& path, const LoadOptions& options) {
-  Result<std::unique_ptr<ByteSource>> source = ByteSource::open(path);
+  const Result<std::string> file = find_trace_file(path);
+  if (!file) return file.status();
+  Result<std::unique_ptr<ByteSource>> source = ByteSource::open(*file);
   if (!source) return source.status();
   return load_source(**source, options);
 }

@@ -1,5 +1,5 @@
 // load(): any file that Stepscope knows, to a Trace. The format is found by content, never by name;
-// .gz and .zst are seen through; "-" is standard input. A new format is one file in this folder and
+// .gz and .zst are seen through; "-" is standard input; a folder stands for the one trace in it. A new format is one file in this folder and
 // one line in the registry in load.cc.
 //
 //   Result<Trace> trace = load("trace.json.gz", {});

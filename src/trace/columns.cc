@@ -1,6 +1,10 @@
 #include "trace/columns.h"
 
+#include "trace/prefault.h"
+
 namespace stepscope {
+
+void DurationColumn::reserve_to_fill(size_t rows) { stepscope::reserve_to_fill(short_ns_, rows); }
 
 void DurationColumn::push_back(int64_t dur_ns) {
   if (dur_ns < kLong) {
@@ -48,6 +52,14 @@ int64_t DurationColumn::find_long(uint32_t row) const {
   const auto at = std::lower_bound(long_ns_.begin(), long_ns_.end(), row,
                                    [](const auto& entry, uint32_t r) { return entry.first < r; });
   return at != long_ns_.end() && at->first == row ? at->second : int64_t{kLong};
+}
+
+void IntColumn::reserve_to_fill(size_t rows) {
+  if (wide_) {
+    stepscope::reserve_to_fill(wide_values_, rows);
+  } else {
+    stepscope::reserve_to_fill(narrow_values_, rows);
+  }
 }
 
 void IntColumn::widen() {

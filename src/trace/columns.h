@@ -21,6 +21,7 @@ class DurationColumn {
   static constexpr uint32_t kLong = UINT32_MAX;
 
   void reserve(size_t rows) { short_ns_.reserve(rows); }
+  void reserve_to_fill(size_t rows);  // see prefault.h
   void shrink_to_fit() { short_ns_.shrink_to_fit(); }
   void push_back(int64_t dur_ns);
   // Changes a row, in any order of rows. Call settle() once after the last change.
@@ -70,6 +71,7 @@ class IntColumn {
   void push_back(int64_t value);
   void append(std::span<const int32_t> values);
   void append(std::span<const int64_t> values);
+  void reserve_to_fill(size_t rows);  // see prefault.h
   void reserve(size_t rows) { wide_ ? wide_values_.reserve(rows) : narrow_values_.reserve(rows); }
   int64_t operator[](size_t i) const { return wide_ ? wide_values_[i] : narrow_values_[i]; }
   size_t size() const { return wide_ ? wide_values_.size() : narrow_values_.size(); }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "trace/prefault.h"
 
 namespace stepscope {
 namespace {
@@ -113,11 +114,13 @@ SliceRef TraceBuilder::add_slice(TrackId track, int64_t start_ns, int64_t dur_ns
 }
 
 void TraceBuilder::reserve_slices(size_t count) {
-  data_.slices.start_ns.reserve(count);
-  data_.slices.dur_ns.reserve(count);
-  data_.slices.label.reserve(count);
-  slice_track_.reserve(count);
+  reserve_to_fill(data_.slices.start_ns, count);
+  data_.slices.dur_ns.reserve_to_fill(count);
+  reserve_to_fill(data_.slices.label, count);
+  reserve_to_fill(slice_track_, count);
 }
+
+void TraceBuilder::reserve_flows(size_t count) { reserve_to_fill(direct_flows_, count); }
 
 SliceRef TraceBuilder::add_slices(TrackId track, std::span<const int64_t> start_ns,
                                   std::span<const uint32_t> short_dur_ns,

@@ -67,6 +67,7 @@ class TraceBuilder {
 
   // Slices. A negative duration becomes 0 and is counted.
   SliceRef add_slice(TrackId track, int64_t start_ns, int64_t dur_ns, LabelId label);
+  // Takes the memory for so many slices or arrows at once: not for numbers that a file only claims.
   void reserve_slices(size_t count);
   // Appends slices of one track, best in order already (by start, longer first): then they stay
   // where they are. Rows of long_dur_ns count from the first of these slices.
@@ -105,7 +106,7 @@ class TraceBuilder {
   void add_flow(SliceRef from, SliceRef to, int64_t from_ns, int64_t to_ns, uint64_t id,
                 LabelId label);
 
-  void reserve_flows(size_t count) { direct_flows_.reserve(count); }
+  void reserve_flows(size_t count);
 
   FrameId add_frame(const Frame& frame);     // the same frame gives the same id
   StackId add_stack(const StackNode& node);  // the same node gives the same id

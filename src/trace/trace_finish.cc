@@ -8,6 +8,7 @@
 
 #include "trace/find_slices.h"
 #include "trace/nesting.h"
+#include "trace/prefault.h"
 #include "trace/sort_by_time.h"
 #include "trace/trace_builder.h"
 
@@ -208,6 +209,8 @@ void TraceBuilder::sort_slices() {
 
 void TraceBuilder::nest_slices() {
   SliceColumns& slices = data_.slices;
+  reserve_to_fill(slices.parent, slices.size());
+  reserve_to_fill(slices.depth, slices.size());
   slices.parent.resize(slices.size());
   slices.depth.resize(slices.size());
   struct Open {
@@ -324,6 +327,12 @@ void TraceBuilder::bind_flows() {
   const auto final_row = [&](SliceRef ref) {
     return final_row_.empty() ? SliceId{index(ref)} : final_row_[index(ref)];
   };
+  flows.from.reserve(direct_flows_.size());
+  flows.to.reserve(direct_flows_.size());
+  flows.from_ns.reserve(direct_flows_.size());
+  flows.to_ns.reserve(direct_flows_.size());
+  flows.label.reserve(direct_flows_.size());
+  flows.id.reserve(direct_flows_.size());
   for (const DirectFlow& flow : direct_flows_) {
     add(final_row(flow.from), final_row(flow.to), flow.from_ns, flow.to_ns, flow.label, flow.id);
   }

@@ -10,6 +10,7 @@
 #include "format/column_decoder.h"
 #include "trace/clock_table.h"
 #include "trace/definition_reader.h"
+#include "trace/prefault.h"
 #include "trace/record_decoder.h"
 #include "trace/row_budget.h"
 #include "trace/slice_block_reader.h"
@@ -30,6 +31,7 @@ class TraceLoader {
   TraceLoader(const format::BlockReader& reader, uint64_t file_bytes,
               const TraceReadOptions& options)
       : reader_(reader),
+        file_bytes_(file_bytes),
         budget_(options.max_rows ? RowBudget(*options.max_rows)
                                  : RowBudget::for_file_of(file_bytes)),
         definitions_(builder_, budget_),
@@ -85,6 +87,7 @@ class TraceLoader {
   }
 
   const format::BlockReader& reader_;
+  const uint64_t file_bytes_;
   TraceBuilder builder_;
   RowBudget budget_;
   DefinitionReader definitions_;
@@ -94,22 +97,31 @@ class TraceLoader {
   SliceRanges ranges_;
   DecodedSlices slices_;
   DecodedArgs args_;
+  bool believes_headers_ = false;
   std::unordered_map<uint32_t, uint64_t> values_by_key_;  // by the file's string id
   std::vector<std::string> notes_;
 };
 
-// Headers are only claims: what they announce is reserved up to what the budget has.
+// Headers are only claims: memory is taken beforehand only as far as a file of this size may well
+// fill it.
 void TraceLoader::reserve() {
   uint64_t slices = 0;
   uint64_t flows = 0;
+  uint64_t values = 0;
   for (const BlockInfo& info : reader_.blocks()) {
     if (info.header.type == BlockType::kSlices) slices += info.header.rows;
     if (info.header.type == BlockType::kFlows) flows += info.header.rows;
-    if (info.header.type == BlockType::kArgs)
+    if (info.header.type == BlockType::kArgs) {
+      values += info.header.rows;
       values_by_key_[info.header.stream] += info.header.rows;
+    }
   }
-  builder_.reserve_slices(static_cast<size_t>(std::min(slices, budget_.left())));
-  builder_.reserve_flows(static_cast<size_t>(std::min(flows, budget_.left())));
+  constexpr uint64_t kRowsPerByte = 4;
+  believes_headers_ =
+      slices + flows + values <= std::min(kRowsPerByte * file_bytes_, budget_.left());
+  if (!believes_headers_) return;
+  builder_.reserve_slices(static_cast<size_t>(slices));
+  builder_.reserve_flows(static_cast<size_t>(flows));
 }
 
 Status TraceLoader::read_clock(const BlockView& block) {
@@ -179,15 +191,13 @@ Status TraceLoader::read_arg_block(const BlockView& block) {
     args_.drop_lost();
   }
   ArgColumn& column = builder_.arg_values(builder_.arg_column(args_.key, args_.type));
-  if (column.rows.empty()) {
-    const uint64_t claimed = values_by_key_[block.header().stream];
-    const auto values =
-        static_cast<size_t>(std::min<uint64_t>(claimed, args_.slices.size() + budget_.left()));
-    column.rows.reserve(values);
+  if (column.rows.empty() && believes_headers_) {
+    const auto values = static_cast<size_t>(values_by_key_[block.header().stream]);
+    reserve_to_fill(column.rows, values);
     if (args_.type == ArgType::kDouble) {
-      column.doubles.reserve(values);
+      reserve_to_fill(column.doubles, values);
     } else {
-      column.ints.reserve(values);
+      column.ints.reserve_to_fill(values);
     }
   }
   args_.append_to(column);

@@ -1,4 +1,4 @@
-#include "cli/trace_paths.h"
+#include "ingest/trace_paths.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-namespace stepscope::cli {
+namespace stepscope {
 namespace {
 
 class TracePaths : public testing::Test {
@@ -54,4 +54,4 @@ TEST_F(TracePaths, NamesTheTracesWhereOneIsWanted) {
 }
 
 }  // namespace
-}  // namespace stepscope::cli
+}  // namespace stepscope

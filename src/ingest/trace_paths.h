@@ -6,7 +6,7 @@
 
 #include "base/status.h"
 
-namespace stepscope::cli {
+namespace stepscope {
 
 // The path itself, or the trace files in the folder, by name. Only the folder's own files are
 // looked at, and only at their names: .sscope, .json, .json.gz, .json.zst. Fails with "<path>: no
@@ -18,4 +18,4 @@ Result<std::string> find_trace_file(const std::string& path);
 
 bool is_folder(const std::string& path);
 
-}  // namespace stepscope::cli
+}  // namespace stepscope

@@ -1,4 +1,4 @@
-#include "cli/trace_paths.h"
+#include "ingest/trace_paths.h"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 #include <string_view>
 #include <system_error>
 
-namespace stepscope::cli {
+namespace stepscope {
 namespace {
 
 namespace fs = std::filesystem;
@@ -62,4 +62,4 @@ Result<std::string> find_trace_file(const std::string& path) {
   return Status::error(message);
 }
 
-}  // namespace stepscope::cli
+}  // namespace stepscope
