@@ -95,14 +95,14 @@ fuzz: setup build-fuzz  ## Run every fuzzer for FUZZ_SECONDS (60)
 .PHONY: lint
 lint: setup  ## Check layers, formatting and types
 	$(VENV)/bin/python scripts/check_layers.py
-	echo $(CXX_SOURCES) | xargs -n 8 -P $(JOBS) clang-format-16 --dry-run -Werror
+	@echo $(CXX_SOURCES) | xargs -n 8 -P $(JOBS) clang-format-16 --dry-run -Werror
 	$(VENV)/bin/ruff check -q .
 	$(VENV)/bin/ruff format -q --check .
 	$(VENV)/bin/mypy
 
 .PHONY: format
 format: setup  ## Format all sources
-	echo $(CXX_SOURCES) | xargs clang-format-16 -i
+	@echo $(CXX_SOURCES) | xargs clang-format-16 -i
 	$(VENV)/bin/ruff check -q --fix .
 	$(VENV)/bin/ruff format -q .
 

@@ -15,7 +15,8 @@ set(CMAKE_C_FLAGS_RELWITHDEBINFO "-O3 -g1 -DNDEBUG")
 
 add_compile_options(-fno-omit-frame-pointer)
 add_compile_definitions(STEPSCOPE_VERSION="${PROJECT_VERSION}")
-set(STEPSCOPE_WARNINGS -Wall -Wextra -Wpedantic -Wshadow -Wno-missing-field-initializers)
+set(STEPSCOPE_WARNINGS -Wall -Wextra -Wpedantic -Wshadow -Wno-missing-field-initializers
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)  # GCC 12 warns of "x" + std::string (its bug 105651)
 
 if(STEPSCOPE_SANITIZE)
   add_compile_options(-fsanitize=${STEPSCOPE_SANITIZE} -fno-sanitize-recover=all)

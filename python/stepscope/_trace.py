@@ -84,8 +84,8 @@ class Trace:
         *,
         sort: str | None = None,
         limit: int | None = None,
-        filter: str | None = None,  # noqa: A002
-        range: tuple[int, int] | None = None,  # noqa: A002
+        filter: str | None = None,
+        range: tuple[int, int] | None = None,
         track: str | None = None,
         by: str | None = None,
         depth: int | None = None,

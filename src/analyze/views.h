@@ -42,8 +42,10 @@ struct View {
 std::span<const View> views();
 const View* find_view(std::string_view name);
 
-// A view with all its rows, as the analysis gives it. Those that the overview shows too are made once.
-Result<Table> make_whole_view(const Trace& trace, std::string_view name, const TableOptions& options);
+// A view with all its rows, as the analysis gives it. Those that the overview shows too are made
+// once.
+Result<Table> make_whole_view(const Trace& trace, std::string_view name,
+                              const TableOptions& options);
 
 // Makes a view, then filters, sorts and limits it; adds the trace's stats. The one way for front
 // ends.

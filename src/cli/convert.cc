@@ -12,8 +12,8 @@
 #include "analyze/fault_summary.h"
 #include "cli/commands.h"
 #include "cli/load_trace.h"
-#include "ingest/trace_paths.h"
 #include "export/export.h"
+#include "ingest/trace_paths.h"
 
 namespace stepscope::cli {
 namespace {

@@ -32,8 +32,8 @@ struct Chunk {
   char* text() { return buffer.data() + EventParser::kTextFront; }
   std::string_view view() const { return {buffer.data() + EventParser::kTextFront, length}; }
   void assign(std::string_view text);
-  void reserve(size_t bytes);        // keeps the text
-  void set_length(size_t bytes);     // within what was reserved
+  void reserve(size_t bytes);     // keeps the text
+  void set_length(size_t bytes);  // within what was reserved
 };
 
 class ChunkSource {
@@ -52,8 +52,8 @@ class ChunkSource {
 
   ByteSource& source_;
   size_t chunk_bytes_;
-  // Read but not given out: from left_used_ on. Text goes from the file into a chunk's buffer at once;
-  // only the part after its last event comes here.
+  // Read but not given out: from left_used_ on. Text goes from the file into a chunk's buffer at
+  // once; only the part after its last event comes here.
   std::string left_;
   size_t left_used_ = 0;
   bool chunk_is_from_left_ = true;  // all of the chunk at hand

@@ -1,9 +1,11 @@
-// EventPipeline: parses the pieces of a ChunkSource on several threads and hands them out in the order
-// of the file. A fixed number of pieces goes round: when all are full, the threads wait, so memory stays
-// bounded however slow the taker is. With one thread nothing is started and the taker parses.
+// EventPipeline: parses the pieces of a ChunkSource on several threads and hands them out in the
+// order of the file. A fixed number of pieces goes round: when all are full, the threads wait, so
+// memory stays bounded however slow the taker is. With one thread nothing is started and the taker
+// parses.
 //
 //   EventPipeline pipeline(chunks, 4);
-//   while (EventPipeline::Piece* piece = pipeline.next()) { use(*piece); pipeline.give_back(piece); }
+//   while (EventPipeline::Piece* piece = pipeline.next()) { use(*piece); pipeline.give_back(piece);
+//   }
 #pragma once
 
 #include <condition_variable>

@@ -1,5 +1,5 @@
-// Stepscope's own file. A plain file is mapped; one that is compressed or comes through a pipe is read
-// into memory first. See trace/trace_file.h for what is in it.
+// Stepscope's own file. A plain file is mapped; one that is compressed or comes through a pipe is
+// read into memory first. See trace/trace_file.h for what is in it.
 #pragma once
 
 #include <string_view>

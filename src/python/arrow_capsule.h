@@ -1,5 +1,5 @@
-// Arrow streams as the capsules that __arrow_c_stream__ gives (the Arrow PyCapsule interface). Each call
-// makes a new stream, so that what exports it can be read again and again.
+// Arrow streams as the capsules that __arrow_c_stream__ gives (the Arrow PyCapsule interface). Each
+// call makes a new stream, so that what exports it can be read again and again.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -1,5 +1,5 @@
-// stepscope._core: the C++ core as Python sees it. It only converts: the package's Python files give it
-// names, docstrings and types. Loading, views and SQL run without the GIL.
+// stepscope._core: the C++ core as Python sees it. It only converts: the package's Python files
+// give it names, docstrings and types. Loading, views and SQL run without the GIL.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -69,13 +69,16 @@ std::shared_ptr<const Table> make_view_of(const std::shared_ptr<const Trace>& tr
 nb::object cell(const Column& column, size_t row) {
   if (column.is_null(row)) return nb::none();
   switch (column.type()) {
-    case ColumnType::kInt: return nb::int_(column.get_int(row));
-    case ColumnType::kBool: return nb::bool_(column.get_int(row) != 0);
-    case ColumnType::kDouble: return nb::float_(column.get_double(row));
+    case ColumnType::kInt:
+      return nb::int_(column.get_int(row));
+    case ColumnType::kBool:
+      return nb::bool_(column.get_int(row) != 0);
+    case ColumnType::kDouble:
+      return nb::float_(column.get_double(row));
     case ColumnType::kString: {
       const std::string& text = column.get_string(row);
-      return nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()),
-                                            "replace"));
+      return nb::steal(
+          PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
     }
   }
   return nb::none();
@@ -134,16 +137,18 @@ NB_MODULE(_core, m) {
              for (const Column& column : table.columns()) cells.append(cell(column, row));
              return nb::tuple(cells);
            })
-      .def("render",
-           [](const Table& table, const std::string& format, size_t width) {
-             const auto known = find_table_format(format);
-             if (!known) throw TraceFault("unknown format '" + format + "'");
-             return render_table(table, *known, {.width = width});
-           },
-           nb::arg("format"), nb::arg("width") = 100)
-      .def("__arrow_c_stream__",
-           [](std::shared_ptr<Table> table, nb::object) { return arrow_capsule(std::move(table)); },
-           nb::arg("requested_schema") = nb::none());
+      .def(
+          "render",
+          [](const Table& table, const std::string& format, size_t width) {
+            const auto known = find_table_format(format);
+            if (!known) throw TraceFault("unknown format '" + format + "'");
+            return render_table(table, *known, {.width = width});
+          },
+          nb::arg("format"), nb::arg("width") = 100)
+      .def(
+          "__arrow_c_stream__",
+          [](std::shared_ptr<Table> table, nb::object) { return arrow_capsule(std::move(table)); },
+          nb::arg("requested_schema") = nb::none());
 
   nb::class_<Trace>(m, "Trace")
       .def_prop_ro("source", &Trace::source)
@@ -156,25 +161,27 @@ NB_MODULE(_core, m) {
       .def("view", &make_view_of, nb::arg("name"), nb::kw_only(), nb::arg("sort") = nb::none(),
            nb::arg("limit") = -1, nb::arg("filter") = nb::none(), nb::arg("range") = nb::none(),
            nb::arg("track") = nb::none(), nb::arg("by") = nb::none(), nb::arg("depth") = -1)
-      .def("sql",
-           [](const std::shared_ptr<const Trace>& trace, const std::string& query) {
-             nb::gil_scoped_release release;
-             return share(run_sql(*trace, query));
-           },
-           nb::arg("query"))
+      .def(
+          "sql",
+          [](const std::shared_ptr<const Trace>& trace, const std::string& query) {
+            nb::gil_scoped_release release;
+            return share(run_sql(*trace, query));
+          },
+          nb::arg("query"))
       .def("slices_arrow_c_stream",
            [](std::shared_ptr<Trace> trace) { return slices_arrow_capsule(std::move(trace)); })
-      .def("save",
-           [](const std::shared_ptr<const Trace>& trace, const std::string& path) {
-             nb::gil_scoped_release release;
-             const ExportFormat* format = find_export_format_of_path(path);
-             if (format == nullptr) {
-               throw TraceFault(path + ": no format is known by that name; end it in .sscope, " +
-                                ".json or .pt.trace.json");
-             }
-             return value_or_throw(format->write(*trace, path));
-           },
-           nb::arg("path"));
+      .def(
+          "save",
+          [](const std::shared_ptr<const Trace>& trace, const std::string& path) {
+            nb::gil_scoped_release release;
+            const ExportFormat* format = find_export_format_of_path(path);
+            if (format == nullptr) {
+              throw TraceFault(path + ": no format is known by that name; end it in .sscope, " +
+                               ".json or .pt.trace.json");
+            }
+            return value_or_throw(format->write(*trace, path));
+          },
+          nb::arg("path"));
 
   m.def("load", &load_shared, nb::arg("path"), nb::arg("threads") = 0);
   m.def("views", [] {

@@ -327,12 +327,12 @@ void TraceBuilder::bind_flows() {
   const auto final_row = [&](SliceRef ref) {
     return final_row_.empty() ? SliceId{index(ref)} : final_row_[index(ref)];
   };
-  flows.from.reserve(direct_flows_.size());
-  flows.to.reserve(direct_flows_.size());
-  flows.from_ns.reserve(direct_flows_.size());
-  flows.to_ns.reserve(direct_flows_.size());
-  flows.label.reserve(direct_flows_.size());
-  flows.id.reserve(direct_flows_.size());
+  reserve_to_fill(flows.from, direct_flows_.size());
+  reserve_to_fill(flows.to, direct_flows_.size());
+  reserve_to_fill(flows.from_ns, direct_flows_.size());
+  reserve_to_fill(flows.to_ns, direct_flows_.size());
+  reserve_to_fill(flows.label, direct_flows_.size());
+  reserve_to_fill(flows.id, direct_flows_.size());
   for (const DirectFlow& flow : direct_flows_) {
     add(final_row(flow.from), final_row(flow.to), flow.from_ns, flow.to_ns, flow.label, flow.id);
   }

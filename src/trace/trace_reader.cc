@@ -95,8 +95,15 @@ class TraceLoader {
   RecordDecoder records_;
   format::ColumnDecoder decoder_;
   SliceRanges ranges_;
+  // Kept from block to block: memory that is freed and taken again has to be cleared again.
   DecodedSlices slices_;
   DecodedArgs args_;
+  struct {
+    std::vector<SliceId> from, to;
+    std::vector<int64_t> from_ns, to_ns;
+    std::vector<LabelId> labels;
+    std::vector<uint64_t> ids;
+  } flows_;
   bool believes_headers_ = false;
   std::unordered_map<uint32_t, uint64_t> values_by_key_;  // by the file's string id
   std::vector<std::string> notes_;
@@ -228,10 +235,7 @@ Status TraceLoader::read_counters(const BlockView& block) {
 }
 
 Status TraceLoader::read_flows(const BlockView& block) {
-  std::vector<SliceId> from, to;
-  std::vector<int64_t> from_ns, to_ns;
-  std::vector<LabelId> labels;
-  std::vector<uint64_t> ids;
+  auto& [from, to, from_ns, to_ns, labels, ids] = flows_;
   if (Status status = decode(block, Column::kFromSlice, from); !status) return status;
   if (Status status = decode(block, Column::kToSlice, to); !status) return status;
   const bool from_is_offset = block.has(Column::kFromOffsetNs);
