@@ -88,6 +88,16 @@ TEST_F(Binding, StartsANewChainWhenAnIdIsUsedAgain) {
   EXPECT_EQ(arrows(), "0>1 2>3");
 }
 
+TEST_F(Binding, KeepsALoneArrowThatGoesBackInTime) {
+  builder_.add_slice(thread_, 0, 10, label("device"));
+  builder_.add_slice(thread_, 20, 10, label("host"));
+  add_point(20, FlowPhase::kStart, 1);
+  add_point(0, FlowPhase::kEnd, 1);
+  finish();
+  EXPECT_EQ(arrows(), "1>0");
+  EXPECT_EQ(unbound(), 0u);
+}
+
 TEST_F(Binding, CountsArrowsThatLackAnEndOrASlice) {
   builder_.add_slice(thread_, 0, 10, label("x"));
   add_point(1, FlowPhase::kStart, 1);  // no end
