@@ -76,8 +76,13 @@ std::string track_title(const Trace& trace, TrackId id) {
   switch (track.kind) {
     case TrackKind::kThread:
       break;
-    case TrackKind::kCounter:
-      return title + " / " + std::string(name);
+    case TrackKind::kCounter: {
+      // A counter with several series is a track for each.
+      const std::string_view series = trace.string(track.series);
+      const bool is_plain = series.empty() || series == "value" || series == name;
+      title.append(" / ").append(name);
+      return is_plain ? title : title.append(".").append(series);
+    }
     case TrackKind::kAsync:
       kind = "async";
       break;

@@ -87,6 +87,10 @@ constexpr SqlColumnSpec kCounters[] = {
      [](Data& data, uint64_t row, SqlCell& cell) {
        cell.set(data.trace.string(track_at(data, counter_track(data, row, cell.hint())).name));
      }},
+    {"series", "TEXT",
+     [](Data& data, uint64_t row, SqlCell& cell) {
+       cell.set(data.trace.string(track_at(data, counter_track(data, row, cell.hint())).series));
+     }},
     {"time_ns", "INTEGER",
      [](Data& data, uint64_t row, SqlCell& cell) {
        cell.set(data.trace.counters().time_ns[row] - data.trace.begin_ns());

@@ -152,7 +152,8 @@ Result<Trace> load_torch_memory_timeline(ByteSource& source, const LoadOptions& 
         ++at;
         continue;
       }
-      const size_t end = text.find(']', at);
+      const bool is_list = text[at] == '[';
+      const size_t end = is_list ? text.find(']', at) : text.find_first_of(",]", at);
       if (end == std::string::npos && *count > 0 && text.size() - at < kMaxEntryBytes) break;
       if (end == std::string::npos && *count == 0) {
         stats.add(Stat::kBytesTruncated, text.size() - at);
@@ -162,7 +163,7 @@ Result<Trace> load_torch_memory_timeline(ByteSource& source, const LoadOptions& 
       }
       const std::string_view found =
           std::string_view(text).substr(at, end == std::string::npos ? end : end - at);
-      const auto entry = found[0] == '[' ? parse_entry(found.substr(1)) : std::nullopt;
+      const auto entry = is_list ? parse_entry(found.substr(1)) : std::nullopt;
       stats.add(Stat::kEventsRead);
       if (entry) {
         timeline.add(*entry);
@@ -171,7 +172,7 @@ Result<Trace> load_torch_memory_timeline(ByteSource& source, const LoadOptions& 
         stats.note("byte " + std::to_string(offset + at) +
                    ": not [time, action, bytes, category]; entry skipped");
       }
-      at = end == std::string::npos ? text.size() : end + 1;
+      at = end == std::string::npos ? text.size() : end + (is_list ? 1 : 0);
     }
     offset += at;
     text.erase(0, at);

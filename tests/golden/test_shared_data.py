@@ -251,7 +251,7 @@ def test_the_memory_timeline_ends_where_it_began(shared_data: pathlib.Path, quer
     with gzip.open(trace, "rt") as file:
         entries = json.load(file)
     totals = list(itertools.accumulate(entry[2] for entry in entries))
-    sql = "SELECT max(value) FROM counters WHERE name LIKE '%total'"
+    sql = "SELECT max(value) FROM counters WHERE series = 'total'"
     assert query(trace, sql) == [[max(totals)]]
     sql = "SELECT count(*), sum(bytes), min(time_ns), max(time_ns) FROM allocations"
     kept = [entry for entry in entries if entry[1] != 3]
