@@ -57,6 +57,7 @@ class ChromeJsonWriter : private TraceEventText {
       : TraceEventText(out),
         trace_(trace),
         layout_(layout),
+        is_from_trace_events_(trace.format().ends_with("JSON")),
         args_(trace),
         instant_scope_(trace.find_args("s", ArgType::kString)),
         async_id_(trace.find_args("async id", ArgType::kInt)) {}
@@ -258,15 +259,22 @@ class ChromeJsonWriter : private TraceEventText {
     field_id("tid", track.tid);
   }
 
+  // Whether readers know the kind by another category than the trace's own. Where the trace was
+  // such a file, its categories are as good as ever.
+  bool has_foreign_category(const Label& label) const {
+    return !is_from_trace_events_ && label.category != kEmptyString &&
+           !kineto_category(label.kind).empty() &&
+           kineto_category(label.kind) != string(label.category);
+  }
+
   // Category and name.
   void label(LabelId id) {
     const Label& label = trace_.labels()[id];
-    const std::string_view category = string(label.category);
-    if (!category.empty()) {
-      field("cat", category);
-    } else if (const std::string_view kinetos = kineto_category(label.kind); !kinetos.empty()) {
-      field("cat", kinetos);
-    }
+    const bool is_bare = label.category == kEmptyString;
+    const std::string_view category = is_bare || has_foreign_category(label)
+                                          ? kineto_category(label.kind)
+                                          : string(label.category);
+    if (!category.empty()) field("cat", category);
     field("name", string(label.name));
   }
 
@@ -283,7 +291,7 @@ class ChromeJsonWriter : private TraceEventText {
     take_args(id);
     // How far an instant reaches (thread, process, global) stands outside of its arguments.
     if (is_instant) write_field_of_arg(instant_scope_);
-    write_args();
+    write_args(slices.label[row]);
     text_ += '}';
   }
 
@@ -305,9 +313,15 @@ class ChromeJsonWriter : private TraceEventText {
     taken_args_.erase(at);
   }
 
-  void write_args() {
-    if (taken_args_.empty()) return;
+  void write_args(LabelId id) {
+    const Label& label = trace_.labels()[id];
+    const bool has_category = has_foreign_category(label);
+    if (taken_args_.empty() && !has_category) return;
     begin_args();
+    if (has_category) {
+      arg_key("category");
+      json::append_string(text_, string(label.category));
+    }
     for (const TakenArg& arg : taken_args_) {
       arg_key(string(arg.column->key));
       value(arg);
@@ -359,7 +373,7 @@ class ChromeJsonWriter : private TraceEventText {
       const uint64_t id = take_async_id().value_or(row);
       const bool is_instant = trace_.labels()[slices.label[row]].kind == SliceKind::kInstant;
       async_point(is_instant ? "n" : "b", track, row, id, slices.start_ns[row]);
-      write_args();
+      write_args(slices.label[row]);
       text_ += '}';
       if (!is_instant) open.push_back({row, id});
     }
@@ -508,6 +522,7 @@ class ChromeJsonWriter : private TraceEventText {
 
   const Trace& trace_;
   const ChromeJsonLayout layout_;
+  const bool is_from_trace_events_;
   SliceArgs args_;
   std::vector<TakenArg> taken_args_;  // of the slice at hand
   const ArgColumn* const instant_scope_;

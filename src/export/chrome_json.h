@@ -15,7 +15,9 @@
 // | sample, stack, frame      | "samples" and "stackFrames" beside the events                   |
 // | process, track            | "M": process_name, process_labels, thread_name, …_sort_index    |
 // | device, metadata          | keys beside "traceEvents", as Kineto does                       |
-// Call edges have no place in this format.
+// Call edges have no place in this format. Nor have kinds: readers tell an operator from a kernel
+// by its category. So a slice of a trace that was never such a file gets the category that Kineto
+// gives to its kind, and its own one becomes its argument "category".
 #pragma once
 
 #include "export/output_file.h"
