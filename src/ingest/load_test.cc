@@ -189,7 +189,7 @@ TEST(Load, AMemoryTimelineWithFaultsKeepsTheRest) {
   const Trace trace = load_json(
       "[[-1, 1, 100, 0], [-1,1,50,7] , [10, 2, 30, 4],[20,3,-30,4],\n[20,3,30,5], [1,2], "
       "[30,9,1,1],"
-      "[30,2,1,8],[30,2,1.5,1], 7, [40,4,-100,0], [50,2");
+      "[30,2,1,8],[30,2,1.5,1], 7, [1,[2],3,4], [40,4,-100,0], [50,2");
   EXPECT_EQ(counters_as_text(trace),
             "memory.parameter 10 100.000000\nmemory.parameter 40 0.000000\n"
             "memory.optimizer state 10 0.000000\nmemory.input 10 0.000000\n"
@@ -200,7 +200,7 @@ TEST(Load, AMemoryTimelineWithFaultsKeepsTheRest) {
             "memory.total 10 150.000000\nmemory.total 10 180.000000\nmemory.total 20 150.000000\n"
             "memory.total 20 180.000000\nmemory.total 40 80.000000\n");
   EXPECT_EQ(trace.allocations().bytes, (std::vector<int64_t>{100, 50, 30, -100}));
-  EXPECT_EQ(stat(trace, Stat::kEventsSkipped), 4u);
+  EXPECT_EQ(stat(trace, Stat::kEventsSkipped), 6u);
   EXPECT_EQ(stat(trace, Stat::kBytesTruncated), 5u);
 }
 

@@ -152,8 +152,7 @@ Result<Trace> load_torch_memory_timeline(ByteSource& source, const LoadOptions& 
         ++at;
         continue;
       }
-      const bool is_list = text[at] == '[';
-      const size_t end = is_list ? text.find(']', at) : text.find_first_of(",]", at);
+      const size_t end = find_value_end(text, at);
       if (end == std::string::npos && *count > 0 && text.size() - at < kMaxEntryBytes) break;
       if (end == std::string::npos && *count == 0) {
         stats.add(Stat::kBytesTruncated, text.size() - at);
@@ -163,7 +162,8 @@ Result<Trace> load_torch_memory_timeline(ByteSource& source, const LoadOptions& 
       }
       const std::string_view found =
           std::string_view(text).substr(at, end == std::string::npos ? end : end - at);
-      const auto entry = is_list ? parse_entry(found.substr(1)) : std::nullopt;
+      const bool is_list = found.starts_with('[') && found.ends_with(']');
+      const auto entry = is_list ? parse_entry(found.substr(1, found.size() - 2)) : std::nullopt;
       stats.add(Stat::kEventsRead);
       if (entry) {
         timeline.add(*entry);
@@ -172,7 +172,7 @@ Result<Trace> load_torch_memory_timeline(ByteSource& source, const LoadOptions& 
         stats.note("byte " + std::to_string(offset + at) +
                    ": not [time, action, bytes, category]; entry skipped");
       }
-      at = end == std::string::npos ? text.size() : end + (is_list ? 1 : 0);
+      at = end == std::string::npos ? text.size() : std::max(end, at + 1);  // a stray bracket
     }
     offset += at;
     text.erase(0, at);
