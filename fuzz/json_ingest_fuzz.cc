@@ -86,7 +86,7 @@ void check_same(const Trace& a, const Trace& b) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   const auto small = load_bytes(bytes, "fuzz", {.threads = 1, .chunk_bytes = 64});
-  const auto large = load_bytes(bytes, "fuzz", {.threads = 1});
+  const auto large = load_bytes(bytes, "fuzz", {.threads = 1, .chunk_bytes = size_t{16} << 10});
   if (small) read_all(*small);
   if (large) read_all(*large);
   if (small && large) check_same(*small, *large);

@@ -3,7 +3,6 @@
 #include <simdjson.h>
 
 #include <bit>
-#include <cstring>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -69,6 +68,13 @@ std::string_view trimmed(std::string_view token) {
     token.remove_suffix(1);
   }
   return token;
+}
+
+// FNV-1a: an id that is a text gets the same number in every run (hash_bytes does not give it).
+uint64_t hash_id(std::string_view text) {
+  uint64_t hash = 0xCBF29CE484222325ull;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3ull;
+  return hash;
 }
 
 std::string_view without_quotes(std::string_view token) {
@@ -339,7 +345,7 @@ class EventParser::Impl {
   static void set_id(RawEvent& event, std::string_view token) {
     const std::string_view text = without_quotes(token);
     const auto number = parse_id(text);
-    event.id = number ? *number : hash_bytes(text);
+    event.id = number ? *number : hash_id(text);
     event.flags |= RawEvent::kHasId;
   }
 
@@ -348,7 +354,7 @@ class EventParser::Impl {
     const uint32_t guess = keys_[before].follower;
     const std::string_view guessed = keys_[guess].text;
     if (guess > kArgKeys && guessed.size() < kTextPadding &&
-        std::memcmp(raw, guessed.data(), guessed.size()) == 0 && raw[guessed.size()] == '"') {
+        std::string_view(raw, guessed.size()) == guessed && raw[guessed.size()] == '"') {
       return guess;
     }
     // simdjson has seen the closing quote: the search ends inside the text.

@@ -67,6 +67,12 @@ TEST(EventParser, UnknownKeysOfAnEventAreArguments) {
   EXPECT_EQ(args_of(trace, SliceId{0}), (Args{"cname='good'", R"(stack=["f","g"])", "tts=6"}));
 }
 
+TEST(EventParser, AnEmptyKeyIsAKey) {
+  const Trace trace = load_json(R"([{"ph":"X","":1,"ts":1,"args":{"":2}},{"ph":"X","":3,"ts":2}])");
+  EXPECT_EQ(args_of(trace, SliceId{0}), Args{"=2"});
+  EXPECT_EQ(args_of(trace, SliceId{1}), Args{"=3"});
+}
+
 TEST(EventParser, AKeyOfAnEventMeansNothingInItsArguments) {
   const Trace trace = load_json(R"([
     {"ph":"X","name":"a","ts":1,"args":{"ph":"B","name":"x","ts":99,"dur":7,"args":{"q":1}},"dur":3}])");

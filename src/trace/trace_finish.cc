@@ -340,7 +340,8 @@ void TraceBuilder::bind_flows() {
       flow_points_.begin(), flow_points_.end(), [](const FlowPoint& a, const FlowPoint& b) {
         return std::tuple(a.key, a.time_ns, a.phase) < std::tuple(b.key, b.time_ns, b.phase);
       });
-  // A lone pair whose end comes before its start is an arrow back in time (two clocks that disagree).
+  // A lone pair whose end comes before its start is an arrow back in time (two clocks that
+  // disagree).
   for (size_t i = 0, end = 0; i < flow_points_.size(); i = end) {
     end = i + 1;
     while (end < flow_points_.size() && flow_points_[end].key == flow_points_[i].key) ++end;
