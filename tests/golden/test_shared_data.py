@@ -121,6 +121,8 @@ def count_arrows(events: list[Event]) -> Counter[str]:
     arrows: Counter[str] = Counter()
     for chain in chains.values():
         chain.sort(key=lambda event: (to_ns(event["ts"]), "stf".index(event["ph"])))
+        if [event["ph"] for event in chain] == ["f", "s"]:
+            chain.reverse()  # a lone pair is an arrow also where two clocks disagree
         for before, after in itertools.pairwise(chain):
             joined = before["ph"] != "f" and after["ph"] != "s"
             if joined and slices.holds(before) and slices.holds(after):
