@@ -60,7 +60,7 @@ TEST(Sql, SlicesHaveAllTheirColumns) {
 TEST(Sql, OtherTablesAreThere) {
   EXPECT_EQ(query("SELECT id, kind, pid, tid, name, slice_count FROM tracks"),
             "0,thread,1,7,main,4\n1,thread,1,8,,1\n2,counter,1,0,memory,0\n");
-  EXPECT_EQ(query("SELECT * FROM counters"), "2,memory,0,1.5\n2,memory,100,2.5\n");
+  EXPECT_EQ(query("SELECT * FROM counters"), "2,memory,,0,1.5\n2,memory,,100,2.5\n");
   EXPECT_EQ(query("SELECT * FROM flows"), "99,ac2g,ac2g,1,3,50,200\n");
   EXPECT_EQ(query("SELECT * FROM args ORDER BY slice_id, key"),
             "1,External id,int,17\n1,Input Dims,json,\"[[1,2]]\"\n3,External "
