@@ -1,6 +1,10 @@
 // stepscope report: the views of a trace.
 #include <CLI/App.hpp>
 #include <CLI/Validators.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,6 +16,7 @@
 #include "cli/table_output.h"
 #include "cli/time_range.h"
 #include "ingest/trace_paths.h"
+#include "trace/file_slice_stream.h"
 
 namespace stepscope::cli {
 namespace {
@@ -33,6 +38,7 @@ struct Options {
   std::vector<std::string> paths;
   std::vector<std::string> views;
   bool all = false;
+  bool stream = false;
   std::string range;
   TableOptions table;
   TableOutputOptions output;
@@ -85,6 +91,61 @@ bool report_trace(const Trace& trace, const Input& input, const Options& options
   return true;
 }
 
+// Memory that programs can still take, from /proc/meminfo; 0 where that does not say.
+uint64_t available_bytes() {
+  std::ifstream lines("/proc/meminfo");
+  for (std::string key; lines >> key;) {
+    uint64_t kilobytes = 0;
+    lines >> kilobytes;
+    if (key == "MemAvailable:") return kilobytes << 10;
+    lines.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
+  }
+  return 0;
+}
+
+// A .sscope file unfolds to about thirty times its size in memory.
+bool is_too_large_to_load(const std::string& path) {
+  constexpr uint64_t kUnfolds = 30;
+  std::error_code error;
+  const uintmax_t bytes = std::filesystem::file_size(path, error);
+  const uint64_t available = available_bytes();
+  return !error && available > 0 && bytes > available / kUnfolds;
+}
+
+// Prints the views block by block, in little memory. False: stop.
+bool report_stream(FileSliceStream& stream, const Input& input, const Options& options,
+                   TableOutput& out, int& exit_code) {
+  for (const std::string& view : options.views) {
+    if (const Status status = stream.rewind(); !status) {
+      exit_code = print_fault(status);
+      return false;
+    }
+    auto table = make_view(stream, Stats(), view, options.table);
+    if (!table) {
+      exit_code = print_usage_error(kCommand, "--view " + view + ": " + table.status().message());
+      return false;
+    }
+    const format::ReadReport report = stream.report();
+    table->stats.add(Stat::kBlocksDamaged, report.blocks_damaged);
+    table->stats.add(Stat::kBlocksUnknown, report.unknown_blocks);
+    table->stats.add(Stat::kBytesLost, report.bytes_lost);
+    table->stats.add(Stat::kBytesTruncated, report.torn_tail_bytes);
+    out.add(*table, input.path);
+    if (!out.ok()) return false;
+  }
+  return true;
+}
+
+// The file as a stream, where it was asked for or where it does not fit into memory; null: load it.
+std::unique_ptr<FileSliceStream> open_stream(const Input& input, const Options& options) {
+  const bool can_stream = std::all_of(
+      options.views.begin(), options.views.end(),
+      [](const std::string& name) { return find_view(name)->make_from_stream != nullptr; });
+  if (!options.stream && (!can_stream || !is_too_large_to_load(input.path))) return nullptr;
+  auto stream = FileSliceStream::open(input.path);
+  return stream ? *std::move(stream) : nullptr;
+}
+
 int run(Options& options) {
   if (!options.range.empty()) {
     const auto range = parse_range(options.range);
@@ -118,6 +179,11 @@ int run(Options& options) {
   if (!out) return print_fault(out.status());
   size_t loaded = 0;
   for (const Input& input : inputs) {
+    if (const auto stream = open_stream(input, options)) {
+      ++loaded;
+      if (!report_stream(*stream, input, options, **out, exit_code)) break;
+      continue;
+    }
     const auto trace = load_trace(input.path);
     if (!trace) {
       const int fault = print_fault(trace.status());
@@ -154,6 +220,9 @@ void add_report(CLI::App& app, Action& action) {
           ->allow_extra_args(false)
           ->type_name("NAME");
   command->add_flag("--all", options->all, "Print all views")->excludes(view);
+  command->add_flag("--stream", options->stream,
+                    "Read a .sscope file block by block, in little memory: operators, kernels and "
+                    "functions; files too large for memory are read so anyway");
   command
       ->add_option("--sort", options->table.sort,
                    "Sort by this column; -COLUMN descending, +COLUMN ascending")

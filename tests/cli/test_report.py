@@ -253,3 +253,27 @@ def test_sql_that_can_not_be_answered_is_one_line(
     assert result.returncode == 1
     assert re.fullmatch(r"stepscope: query: .+\n", result.stderr)
     assert not (trace.parent / "x.db").exists()
+
+
+@pytest.mark.parametrize("view", ["operators", "kernels", "functions"])
+def test_streamed_views_are_those_of_the_loaded_trace(
+    stepscope: Run, shared_data: pathlib.Path, tmp_path: pathlib.Path, view: str
+) -> None:
+    trace = shared_data / "hta/nccl_parser_config/nccl_data.json.gz"
+    saved = tmp_path / "trace.sscope"
+    stepscope("convert", trace, saved, check=True)
+    command = ("report", saved, "--view", view, "--format", "json")
+    loaded = json.loads(stepscope(*command, check=True).stdout)
+    streamed = json.loads(stepscope(*command, "--stream", check=True).stdout)
+    assert streamed["columns"] == loaded["columns"]
+    assert streamed["rows"] == loaded["rows"]
+
+
+def test_a_view_that_can_not_stream_says_so(
+    stepscope: Run, shared_data: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    saved = tmp_path / "trace.sscope"
+    stepscope("convert", shared_data / "kineto/gpu_metrics_input.json", saved, check=True)
+    result = stepscope("report", saved, "--view", "steps", "--stream")
+    assert result.returncode == 2
+    assert "steps" in result.stderr
