@@ -24,7 +24,7 @@ class Table:
     """Typed columns with units: times are integers in ns, sizes in bytes, fractions 0..1.
 
     It prints as text, iterates over its rows as tuples, gives a column by its name, and exports
-    Arrow (``__arrow_c_stream__``), so that pyarrow, polars, DuckDB and pandas take it as it is.
+    Arrow (``__arrow_c_stream__``), so that pyarrow, DuckDB and pandas take it as it is.
 
     >>> table = trace.operators(sort="self_host_ns", limit=10)
     >>> table["name"][0]

@@ -30,7 +30,7 @@ Examples:
   stepscope report trace.json --view operators --limit 50  more operators than the usual 20
   stepscope report trace.json --view operators --by shape --sort total_host_ns
   stepscope report trace.json --view kernels --filter 'gemm|conv' -f csv > kernels.csv
-  stepscope report trace.json --view tree --track main --range 1.5s..2s
+  stepscope report trace.json --view tree --track python --range 1.5s..2s
   stepscope report runs/monday --all --format md -o report.md
   ssh server cat trace.json.gz | stepscope report -)";
 
