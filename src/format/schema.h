@@ -142,6 +142,7 @@ enum class Column : uint16_t {
   kCount = 72,             // i64 (stats)
   kFromOffsetNs = 73,      // i64 ns after the start of kFromSlice (flows); missing: kFromTime
   kToOffsetNs = 74,        // i64 ns after the start of kToSlice (flows); missing: kToTime
+  kFirstWord = 75,         // u64, one value: words of the recorder thread before this block
   kTotalMemoryBytes = 80,  // i64, as all up to 90 (devices)
   kComputeMajor = 81,
   kComputeMinor = 82,
