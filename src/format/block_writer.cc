@@ -90,7 +90,9 @@ BlockBuilder& BlockBuilder::add_text(Column column, std::span<const uint32_t> le
 }
 
 BlockWriter::BlockWriter(ByteSink& sink, WriterOptions options)
-    : sink_(&sink), encoder_(std::make_unique<ColumnEncoder>(options.zstd_level)) {}
+    : sink_(&sink),
+      encoder_(std::make_unique<ColumnEncoder>(options.zstd_level)),
+      keeps_index_(options.keeps_index) {}
 
 Result<BlockWriter> BlockWriter::create(ByteSink& sink, WriterOptions options) {
   if (sink.size() != 0) return Status::error("the file to write is not empty");
@@ -142,13 +144,14 @@ Status BlockWriter::write(const BlockBuilder& block) {
   std::copy(packed.begin(), packed.end(), buffer_.begin());
   const uint64_t offset = offset_;
   if (Status status = append_whole(buffer_); !status) return status;
+  if (!keeps_index_) return {};
   index_.push_back({offset, header, load_le<uint32_t>(packed.data() + kBlockHeaderBytes - 4)});
   return {};
 }
 
 Status BlockWriter::finish() {
   // An index above the limits of a block is left out: readers walk the headers then.
-  if (index_.size() > kMaxRows || index_.size() * kIndexRowBytes > kMaxRawBytes) return {};
+  if (!keeps_index_ || index_.size() > kMaxRows || index_.size() * kIndexRowBytes > kMaxRawBytes) return {};
   std::vector<uint64_t> offsets;
   std::vector<uint16_t> types, flags;
   std::vector<uint32_t> stored, raw, rows, streams, crcs;

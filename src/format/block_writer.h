@@ -80,6 +80,7 @@ class BlockBuilder {
 struct WriterOptions {
   int zstd_level = 1;
   uint64_t file_id = 0;
+  bool keeps_index = true;  // off for what never ends: the index takes memory for each block
 };
 
 // Borrows the sink. One owner thread at a time; no locks, no exceptions but std::bad_alloc.
@@ -114,6 +115,7 @@ class BlockWriter {
   std::unique_ptr<ColumnEncoder> encoder_;
   std::vector<uint8_t> buffer_;
   std::vector<Indexed> index_;
+  bool keeps_index_ = true;
   bool tail_is_dirty_ = false;  // a failed write could not be taken back yet
 };
 

@@ -85,8 +85,8 @@ struct ChunkHeader {
   uint64_t dropped = 0;     // records that were dropped right before this chunk
   uint32_t stream = 0;
   uint32_t track = 0;
-  uint32_t context = 0;  // of the first record
-  uint32_t is_used = 0;
+  uint32_t context = 0;                // of the first record
+  std::atomic<uint32_t> is_used{0};    // 1 once the fields above hold
   std::atomic<uint32_t> committed{0};  // whole records: words that may be read
   uint32_t reserved = 0;
   uint64_t reserved_2 = 0;

@@ -1,0 +1,243 @@
+#include "collect/recorder/recording_file.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <string_view>
+#include <utility>
+
+#include "format/record.h"
+
+namespace stepscope {
+namespace {
+
+using format::BlockBuilder;
+using format::BlockType;
+using format::Column;
+
+constexpr int kMaxNames = 10'000;
+constexpr size_t kMaxReadings = 8;
+constexpr uint8_t kOfTheFile = 2;  // flag of a metadata entry
+constexpr uint64_t kLeastSegmentBytes = uint64_t{64} << 10;
+
+std::string read_first_line(const char* path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+// "python train.py --epochs 3"
+std::string find_command() {
+  std::string command = read_first_line("/proc/self/cmdline");
+  std::replace(command.begin(), command.end(), '\0', ' ');
+  while (command.ends_with(' ')) command.pop_back();
+  constexpr size_t kMaxBytes = 200;
+  if (command.size() > kMaxBytes) command = command.substr(0, kMaxBytes) + "...";
+  return command;
+}
+
+std::string find_host() {
+  std::array<char, 256> name{};
+  if (::gethostname(name.data(), name.size() - 1) != 0) return "";
+  return name.data();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<RecordingFile>> RecordingFile::create(RecordingIdentity identity,
+                                                             RecordingLimits limits,
+                                                             Definitions& definitions) {
+  std::unique_ptr<RecordingFile> file(new RecordingFile(std::move(identity), limits, definitions));
+  const std::string pid = std::to_string(file->identity_.pid);
+  for (int i = 1; i <= kMaxNames; ++i) {
+    file->stem_ = i == 1 ? pid : pid + "-" + std::to_string(i);
+    bool exists = false;
+    Result<std::unique_ptr<GuardedFile>> sink =
+        GuardedFile::create(file->identity_.folder_descriptor, file->identity_.folder,
+                            file->stem_ + ".sscope", file->identity_.files_are_private, &exists);
+    if (exists) continue;
+    if (!sink) return sink.status();
+    file->sink_ = std::move(*sink);
+    file->segments_.push_back({file->stem_ + ".sscope"});
+    return file;
+  }
+  return Status::error(file->identity_.folder + ": too many recordings of process " + pid);
+}
+
+std::string RecordingFile::path() const { return identity_.folder + "/" + segments_.back().name; }
+
+Status RecordingFile::open(std::string pool_path, const ClockReading& now) {
+  identity_.pool_path = std::move(pool_path);
+  readings_.push_back(now);
+  return begin_segment();
+}
+
+Status RecordingFile::create_segment(const std::string& name) {
+  bool exists = false;
+  Result<std::unique_ptr<GuardedFile>> sink = GuardedFile::create(
+      identity_.folder_descriptor, identity_.folder, name, identity_.files_are_private, &exists);
+  if (!sink) return sink.status();
+  writer_.reset();
+  sink_ = std::move(*sink);
+  segments_.push_back({name});
+  is_begun_ = false;
+  return {};
+}
+
+// May be called again after a failure: what was written of it is then written twice, which readers
+// take for the same.
+Status RecordingFile::begin_segment() {
+  if (is_begun_) return {};
+  if (writer_ == nullptr) {
+    format::WriterOptions options;
+    options.file_id = identity_.file_id;
+    options.keeps_index = false;
+    Result<format::BlockWriter> writer = format::BlockWriter::create(*sink_, options);
+    if (!writer) return writer.status();
+    writer_ = std::make_unique<format::BlockWriter>(std::move(*writer));
+  }
+  const std::pair<std::string, std::string> entries[] = {
+      {"stepscope.pid", std::to_string(identity_.pid)},
+      {"stepscope.boot_id", read_first_line("/proc/sys/kernel/random/boot_id")},
+      {"stepscope.host", find_host()},
+      {"stepscope.segment", std::to_string(segment_number_)},
+      {"stepscope.pool", identity_.pool_path},
+  };
+  if (Status status = write_metadata(entries); !status) return status;
+  definitions_written_ = 0;
+  if (Status status = write_definitions(); !status) return status;
+
+  BlockBuilder process(BlockType::kProcesses, 1);
+  process.add_one<uint32_t>(Column::kId, 0).add_one<int64_t>(Column::kNumber, identity_.pid);
+  process.add_one<uint32_t>(Column::kName, definitions_.string_id(find_command()));
+  if (Status status = write_definitions(); !status) return status;
+  if (Status status = write(process); !status) return status;
+  const std::vector<ClockReading> readings = readings_;
+  for (const ClockReading& reading : readings) {
+    if (Status status = write_clock(reading); !status) return status;
+  }
+  readings_ = readings;
+  is_begun_ = true;
+  return {};
+}
+
+Status RecordingFile::write_metadata(std::span<const std::pair<std::string, std::string>> entries) {
+  std::vector<std::string_view> keys, values;
+  for (const auto& [key, value] : entries) {
+    keys.push_back(key);
+    values.push_back(value);
+  }
+  const std::vector<uint8_t> flags(entries.size(), kOfTheFile);
+  BlockBuilder block(BlockType::kMetadata, static_cast<uint32_t>(entries.size()));
+  block.add_text(Column::kKeyText, keys).add_text(Column::kValueText, values);
+  block.add<uint8_t>(Column::kFlags, flags);
+  return write(block);
+}
+
+Status RecordingFile::write_definitions() {
+  const uint32_t count = definitions_.begin_writing();
+  if (Status status = definitions_.write(*writer_, definitions_written_, count); !status) {
+    return status;
+  }
+  definitions_written_ = count;
+  definitions_.written();
+  return {};
+}
+
+Status RecordingFile::write_records(const RecordStretch& stretch) {
+  if (Status status = rotate_if_full(); !status) return status;
+  lower_.clear();
+  upper_.clear();
+  for (const std::span<const uint64_t> words : stretch.words) {
+    const size_t at = lower_.size();
+    lower_.resize(at + words.size());
+    upper_.resize(at + words.size());
+    for (size_t i = 0; i < words.size(); ++i) {
+      lower_[at + i] = format::lower_half(words[i]);
+      upper_[at + i] = format::upper_half(words[i]);
+    }
+  }
+  BlockBuilder block(BlockType::kRecords, static_cast<uint32_t>(lower_.size()));
+  block.set_stream(stretch.stream);
+  block.add_one<uint64_t>(Column::kFirstTick, stretch.first_tick)
+      .add_one<uint32_t>(Column::kTrack, stretch.track)
+      .add_one<uint32_t>(Column::kContext, stretch.context)
+      .add_one<uint64_t>(Column::kDropped, stretch.dropped)
+      .add_one<uint64_t>(Column::kFirstWord, stretch.first_word)
+      .add<uint32_t>(Column::kTicks, lower_)
+      .add<uint32_t>(Column::kPayload, upper_);
+  return write(block);
+}
+
+Status RecordingFile::write_clock(const ClockReading& reading) {
+  BlockBuilder block(BlockType::kClock, 1);
+  block.add_one<uint64_t>(Column::kTicks, reading.ticks)
+      .add_one<int64_t>(Column::kMonotonicNs, reading.monotonic_ns)
+      .add_one<int64_t>(Column::kRealtimeNs, reading.realtime_ns)
+      .add_one<int64_t>(Column::kErrorNs, reading.error_ns)
+      .add_one<uint64_t>(Column::kTicksPerSecond, identity_.ticks_per_second);
+  if (Status status = write(block); !status) return status;
+  readings_.push_back(reading);
+  if (readings_.size() > kMaxReadings) readings_.erase(readings_.begin() + 1);
+  return {};
+}
+
+Status RecordingFile::rotate_if_full() {
+  const uint64_t limit =
+      limits_.total_bytes > 0
+          ? std::max(kLeastSegmentBytes,
+                     std::min(limits_.total_bytes / 8,
+                              limits_.segment_bytes > 0 ? limits_.segment_bytes : UINT64_MAX))
+          : limits_.segment_bytes;
+  if (limit > 0 && is_begun_ && sink_->size() >= limit) {
+    segments_.back().bytes = sink_->size();
+    const std::string name = stem_ + "." + std::to_string(segment_number_ + 1) + ".sscope";
+    if (Status status = create_segment(name); !status) return status;
+    ++segment_number_;
+    keep_ring();
+  }
+  return begin_segment();
+}
+
+// Makes room for a whole segment more.
+void RecordingFile::keep_ring() {
+  if (limits_.total_bytes == 0) return;
+  const uint64_t next_bytes = limits_.total_bytes / 8;
+  uint64_t total_bytes = next_bytes;
+  for (const Segment& segment : segments_) total_bytes += segment.bytes;
+  while (segments_.size() > 1 && total_bytes > limits_.total_bytes) {
+    const std::string& name = segments_.front().name;
+    if (identity_.files_are_private) {
+      ::unlinkat(identity_.folder_descriptor, name.c_str(), 0);
+    } else {
+      ::unlink((identity_.folder + "/" + name).c_str());
+    }
+    total_bytes -= segments_.front().bytes;
+    segments_.pop_front();
+  }
+}
+
+Status RecordingFile::close(const std::vector<std::string>& notes) {
+  if (Status status = begin_segment(); !status) return status;
+  if (!notes.empty()) {
+    const std::vector<std::string_view> texts(notes.begin(), notes.end());
+    BlockBuilder stats(BlockType::kStats, 0);
+    const std::vector<std::string_view> no_keys;
+    stats.add_text(Column::kKeyText, no_keys).add<int64_t>(Column::kCount, {});
+    stats.add_text(Column::kText, texts);
+    if (Status status = write(stats); !status) return status;
+  }
+  const std::pair<std::string, std::string> entries[] = {{"stepscope.closed", "1"}};
+  if (Status status = write_metadata(entries); !status) return status;
+  if (!sink_->has_name()) {
+    return Status::error(path() + ": was removed while it was being written");
+  }
+  return {};
+}
+
+}  // namespace stepscope
