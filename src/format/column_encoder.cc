@@ -13,6 +13,31 @@
 #include "base/check.h"
 
 namespace stepscope::format {
+
+template <typename Word>
+using Signed = std::make_signed_t<Word>;
+
+// How values become residuals. `base` is subtracted unless zigzag. All is modulo the Word: a column
+// of at most 32 bits per value is worked on in 32, which its reader, who cuts to the type in the
+// end, can not tell from 64.
+template <typename Word>
+struct Transform {
+  bool delta = false;
+  bool zigzag = false;
+  Word base = 0;
+
+  Word residual(std::span<const Word> values, size_t i) const {
+    if (i == 0) return delta ? 0 : apply(values[0], 0);
+    return apply(values[i], values[i - 1]);
+  }
+  Word apply(Word value, Word before) const {
+    if (delta) value -= before;
+    if (!zigzag) return value - base;
+    constexpr int kSignBit = 8 * sizeof(Word) - 1;
+    return (value << 1) ^ static_cast<Word>(static_cast<Signed<Word>>(value) >> kSignBit);
+  }
+};
+
 namespace {
 
 constexpr size_t kSampleRuns = 16;
@@ -20,26 +45,6 @@ constexpr size_t kSampleRunLength = 128;
 constexpr size_t kSampleValues = kSampleRuns * kSampleRunLength;
 // Below this many values entropy says nothing, and a zstd frame costs more than it saves.
 constexpr size_t kFewValues = 64;
-
-uint64_t zigzag(uint64_t difference) {
-  return (difference << 1) ^ static_cast<uint64_t>(static_cast<int64_t>(difference) >> 63);
-}
-
-// How values become residuals. `base` is subtracted unless zigzag.
-struct Transform {
-  bool delta = false;
-  bool zigzag = false;
-  uint64_t base = 0;
-
-  uint64_t residual(std::span<const int64_t> values, size_t i) const {
-    auto value = static_cast<uint64_t>(values[i]);
-    if (delta) {
-      if (i == 0) return 0;
-      value -= static_cast<uint64_t>(values[i - 1]);
-    }
-    return zigzag ? format::zigzag(value) : value - base;
-  }
-};
 
 // table[n] = n * log2(n)
 const std::array<float, kSampleValues + 1>& n_log2_n() {
@@ -55,18 +60,21 @@ const std::array<float, kSampleValues + 1>& n_log2_n() {
 
 // Expected bits for `values` under `transform`: the order-0 entropy of every plane over a sample,
 // plus the descriptors. For few values: the plain size.
-float estimate_bits(std::span<const int64_t> values, const Transform& transform) {
-  std::array<std::array<uint16_t, 256>, 8> counts{};
+template <typename Word>
+float estimate_bits(std::span<const Word> values, const Transform<Word>& transform) {
+  std::array<std::array<uint16_t, 256>, sizeof(Word)> counts{};
   size_t sampled = 0;
-  uint64_t any_bits = 0;
+  Word any_bits = 0;
   const size_t runs = values.size() <= kSampleValues ? 1 : kSampleRuns;
   const size_t run_length = runs == 1 ? values.size() : kSampleRunLength;
   for (size_t run = 0; run < runs; ++run) {
     const size_t from = runs == 1 ? 0 : run * (values.size() - run_length) / (runs - 1);
     for (size_t i = from; i < from + run_length; ++i) {
-      const uint64_t residual = transform.residual(values, i);
+      const Word residual = transform.residual(values, i);
       any_bits |= residual;
-      for (size_t plane = 0; plane < 8; ++plane) ++counts[plane][(residual >> (8 * plane)) & 0xFF];
+      for (size_t plane = 0; plane < sizeof(Word); ++plane) {
+        ++counts[plane][(residual >> (8 * plane)) & 0xFF];
+      }
     }
     sampled += run_length;
   }
@@ -86,28 +94,27 @@ float estimate_bits(std::span<const int64_t> values, const Transform& transform)
          descriptor_bits;
 }
 
-// `is_unsigned`: the integers are u64 bit patterns.
-Transform choose_transform(std::span<const int64_t> values, bool is_unsigned) {
-  int64_t min = values[0];
-  uint64_t min_unsigned = static_cast<uint64_t>(values[0]);
-  int64_t min_delta = std::numeric_limits<int64_t>::max();
+// `is_unsigned`: of the column's type; the values are its bit patterns.
+template <typename Word>
+Transform<Word> choose_transform(std::span<const Word> values, bool is_unsigned) {
+  auto min = static_cast<Signed<Word>>(values[0]);
+  Word min_unsigned = values[0];
+  auto min_delta = std::numeric_limits<Signed<Word>>::max();
   for (size_t i = 1; i < values.size(); ++i) {
-    const auto value = static_cast<uint64_t>(values[i]);
-    min = std::min(min, values[i]);
-    min_unsigned = std::min(min_unsigned, value);
-    min_delta =
-        std::min(min_delta, static_cast<int64_t>(value - static_cast<uint64_t>(values[i - 1])));
+    min = std::min(min, static_cast<Signed<Word>>(values[i]));
+    min_unsigned = std::min(min_unsigned, values[i]);
+    min_delta = std::min(min_delta, static_cast<Signed<Word>>(values[i] - values[i - 1]));
   }
-  const Transform plain{false, false, is_unsigned ? min_unsigned : static_cast<uint64_t>(min)};
+  const Transform<Word> plain{false, false, is_unsigned ? min_unsigned : static_cast<Word>(min)};
   if (values.size() == 1) return plain;
 
-  std::array<Transform, 4> candidates = {
-      plain, {true, false, static_cast<uint64_t>(min_delta)}, {true, true, 0}, {false, true, 0}};
+  const std::array<Transform<Word>, 4> candidates = {
+      plain, {true, false, static_cast<Word>(min_delta)}, {true, true, 0}, {false, true, 0}};
   // Zigzag can only win where there are negative numbers to fold in.
   const bool plain_zigzag = !is_unsigned && min < 0;
-  Transform best = plain;
+  Transform<Word> best = plain;
   float best_bits = std::numeric_limits<float>::max();
-  for (const Transform& candidate : candidates) {
+  for (const Transform<Word>& candidate : candidates) {
     if (candidate.zigzag && candidate.delta && min_delta >= 0) continue;
     if (candidate.zigzag && !candidate.delta && !plain_zigzag) continue;
     const float bits = estimate_bits(values, candidate);
@@ -120,12 +127,12 @@ Transform choose_transform(std::span<const int64_t> values, bool is_unsigned) {
 }
 
 // Whether every double (given as its bits) is an integer that survives the way to int64_t and back.
-bool all_integral(std::span<const int64_t> bits) {
-  for (const int64_t pattern : bits) {
+bool all_integral(std::span<const uint64_t> bits) {
+  for (const uint64_t pattern : bits) {
     const auto value = std::bit_cast<double>(pattern);
     if (!(value >= -9.0e15 && value <= 9.0e15)) return false;
     const auto integer = static_cast<int64_t>(value);
-    if (std::bit_cast<int64_t>(static_cast<double>(integer)) != pattern) return false;
+    if (std::bit_cast<uint64_t>(static_cast<double>(integer)) != pattern) return false;
   }
   return true;
 }
@@ -144,11 +151,13 @@ ColumnEncoder::ColumnEncoder(int zstd_level) : zstd_(std::make_unique<Zstd>()) {
 
 ColumnEncoder::~ColumnEncoder() = default;
 
-template <typename T>
-void ColumnEncoder::widen(std::span<const uint8_t> values) {
-  integers_.resize(values.size() / sizeof(T));
-  for (size_t i = 0; i < integers_.size(); ++i) {
-    integers_[i] = static_cast<int64_t>(load_le<T>(values.data() + i * sizeof(T)));
+template <typename T, typename Word>
+void ColumnEncoder::widen(std::span<const uint8_t> values, std::vector<Word>& words) {
+  words.resize(values.size() / sizeof(T));
+  if constexpr (sizeof(T) == sizeof(Word)) {
+    std::memcpy(words.data(), values.data(), words.size() * sizeof(T));
+  } else {
+    for (size_t i = 0; i < words.size(); ++i) words[i] = load_le<T>(values.data() + i * sizeof(T));
   }
 }
 
@@ -159,68 +168,100 @@ ColumnEntry ColumnEncoder::encode(uint16_t id, ColumnType type, std::span<const 
   entry.type = type;
   if (values.empty()) return entry;
 
+  const size_t body_start = out.size();
   switch (type) {
-    case ColumnType::kU8:
-      widen<uint8_t>(values);
+    case ColumnType::kU8:  // bytes of texts stay as they are, for zstd to see
+      widen<uint8_t>(values, words32_);
+      encode_words<uint32_t>(words32_, {}, residuals32_, entry, out);
       break;
     case ColumnType::kU16:
-      widen<uint16_t>(values);
+      widen<uint16_t>(values, words32_);
+      encode_words<uint32_t>(words32_, choose_transform<uint32_t>(words32_, true), residuals32_,
+                             entry, out);
       break;
     case ColumnType::kU32:
     case ColumnType::kTextLengths:
-      widen<uint32_t>(values);
+      widen<uint32_t>(values, words32_);
+      encode_words<uint32_t>(words32_, choose_transform<uint32_t>(words32_, true), residuals32_,
+                             entry, out);
       break;
     case ColumnType::kI32:
-      widen<int32_t>(values);
+      widen<uint32_t>(values, words32_);
+      encode_words<uint32_t>(words32_, choose_transform<uint32_t>(words32_, false), residuals32_,
+                             entry, out);
       break;
     case ColumnType::kU64:
     case ColumnType::kI64:
+      widen<uint64_t>(values, words64_);
+      encode_words<uint64_t>(words64_,
+                             choose_transform<uint64_t>(words64_, type == ColumnType::kU64),
+                             residuals64_, entry, out);
+      break;
     case ColumnType::kF64:
-      widen<int64_t>(values);
+      widen<uint64_t>(values, words64_);
+      encode_doubles(entry, out);
       break;
   }
-  const size_t count = integers_.size();
-  CHECK(count > 0, "a column of a type that is not known");
-  entry.values = static_cast<uint32_t>(count);
-  Transform transform;
-  if (type == ColumnType::kF64) {
-    if (all_integral(integers_)) {
-      entry.encoding |= kIntegral;
-      for (int64_t& value : integers_) value = static_cast<int64_t>(std::bit_cast<double>(value));
-      transform = choose_transform(integers_, false);
-    }
-  } else if (type != ColumnType::kU8) {  // bytes of texts stay as they are, for zstd to see
-    transform = choose_transform(integers_, type == ColumnType::kU64);
-  }
-
-  const size_t body_start = out.size();
-  if (transform.delta) {
-    entry.encoding |= kDelta;
-    append_le(out, integers_[0]);
-  }
-  if (transform.zigzag) {
-    entry.encoding |= kZigzag;
-  } else {
-    append_le(out, transform.base);
-  }
-  residuals_.resize(count);
-  uint64_t any_bits = 0;
-  for (size_t i = 0; i < count; ++i) {
-    residuals_[i] = transform.residual(integers_, i);
-    any_bits |= residuals_[i];
-  }
-  entry.width = static_cast<uint8_t>((std::bit_width(any_bits) + 7) / 8);
-  encode_residuals(count, entry.width, out);
   entry.body_bytes = static_cast<uint32_t>(out.size() - body_start);
   return entry;
 }
 
-void ColumnEncoder::encode_residuals(size_t count, uint8_t width, std::vector<uint8_t>& out) {
+void ColumnEncoder::encode_doubles(ColumnEntry& entry, std::vector<uint8_t>& out) {
+  Transform<uint64_t> transform;
+  if (all_integral(words64_)) {
+    entry.encoding |= kIntegral;
+    for (uint64_t& word : words64_) {
+      word = static_cast<uint64_t>(static_cast<int64_t>(std::bit_cast<double>(word)));
+    }
+    transform = choose_transform<uint64_t>(words64_, false);
+  }
+  encode_words<uint64_t>(words64_, transform, residuals64_, entry, out);
+}
+
+template <typename Word>
+void ColumnEncoder::encode_words(std::span<const Word> words, const Transform<Word>& transform,
+                                 std::vector<Word>& residuals, ColumnEntry& entry,
+                                 std::vector<uint8_t>& out) {
+  entry.values = static_cast<uint32_t>(words.size());
+  if (transform.delta) {
+    entry.encoding |= kDelta;
+    append_le(out, uint64_t{words[0]});
+  }
+  if (transform.zigzag) {
+    entry.encoding |= kZigzag;
+  } else {
+    append_le(out, uint64_t{transform.base});
+  }
+  residuals.resize(words.size());
+  residuals[0] = transform.residual(words, 0);
+  // Told apart outside of the loops, so that the compiler sees simple ones.
+  const auto fill = [&](const Transform<Word> how) {
+    const Word* from = words.data();
+    Word* __restrict to = residuals.data();
+    for (size_t i = 1; i < words.size(); ++i) to[i] = how.apply(from[i], from[i - 1]);
+  };
+  if (!transform.delta) {
+    transform.zigzag ? fill({false, true, 0}) : fill({false, false, transform.base});
+  } else {
+    transform.zigzag ? fill({true, true, 0}) : fill({true, false, transform.base});
+  }
+  Word any_bits = 0;
+  for (const Word residual : residuals) any_bits |= residual;
+  entry.width = static_cast<uint8_t>((std::bit_width(any_bits) + 7) / 8);
+  encode_planes<Word>(residuals, entry.width, out);
+}
+
+template <typename Word>
+void ColumnEncoder::encode_planes(std::span<const Word> residuals, uint8_t width,
+                                  std::vector<uint8_t>& out) {
   const size_t descriptors = out.size();
   out.resize(descriptors + width * kPlaneDescriptorBytes);
-  plane_.resize(count);
+  plane_.resize(residuals.size());
   for (uint8_t k = 0; k < width; ++k) {
-    for (size_t i = 0; i < count; ++i) plane_[i] = static_cast<uint8_t>(residuals_[i] >> (8 * k));
+    const int shift = 8 * k;
+    const Word* from = residuals.data();
+    uint8_t* __restrict to = plane_.data();  // a byte may alias anything, the compiler must fear
+    for (size_t i = 0; i < residuals.size(); ++i) to[i] = static_cast<uint8_t>(from[i] >> shift);
     std::array<uint8_t, kPlaneDescriptorBytes> descriptor{};
     append_plane(plane_, descriptor.data(), out);
     std::copy(descriptor.begin(), descriptor.end(),
@@ -230,9 +271,8 @@ void ColumnEncoder::encode_residuals(size_t count, uint8_t width, std::vector<ui
 
 void ColumnEncoder::append_plane(std::span<const uint8_t> plane, uint8_t* descriptor,
                                  std::vector<uint8_t>& out) {
-  const bool constant =
-      std::all_of(plane.begin(), plane.end(), [&](uint8_t byte) { return byte == plane[0]; });
-  if (constant) {
+  // Every byte is the one before it.
+  if (std::memcmp(plane.data(), plane.data() + 1, plane.size() - 1) == 0) {
     store_le(descriptor, PlaneMode::kConstant);
     descriptor[1] = plane[0];
     return;

@@ -20,6 +20,9 @@
 
 namespace stepscope::format {
 
+template <typename Word>
+struct Transform;
+
 // Owns a zstd context and scratch memory, about 1 MB once used: keep one per writing thread.
 class ColumnEncoder {
  public:
@@ -34,15 +37,20 @@ class ColumnEncoder {
                      std::vector<uint8_t>& out);
 
  private:
-  template <typename T>
-  void widen(std::span<const uint8_t> values);
-  void encode_residuals(size_t count, uint8_t width, std::vector<uint8_t>& out);
+  template <typename T, typename Word>
+  static void widen(std::span<const uint8_t> values, std::vector<Word>& words);
+  void encode_doubles(ColumnEntry& entry, std::vector<uint8_t>& out);
+  template <typename Word>
+  void encode_words(std::span<const Word> words, const Transform<Word>& transform,
+                    std::vector<Word>& residuals, ColumnEntry& entry, std::vector<uint8_t>& out);
+  template <typename Word>
+  void encode_planes(std::span<const Word> residuals, uint8_t width, std::vector<uint8_t>& out);
   void append_plane(std::span<const uint8_t> plane, uint8_t* descriptor, std::vector<uint8_t>& out);
 
   struct Zstd;  // keeps zstd.h out of this header
   std::unique_ptr<Zstd> zstd_;
-  std::vector<uint64_t> residuals_;
-  std::vector<int64_t> integers_;
+  std::vector<uint32_t> words32_, residuals32_;
+  std::vector<uint64_t> words64_, residuals64_;
   std::vector<uint8_t> plane_;
   std::vector<uint8_t> compressed_;
 };
