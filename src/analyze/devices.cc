@@ -12,6 +12,7 @@
 // change.
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -44,39 +45,42 @@ struct DeviceUse {
   int64_t launched_tensor_core_ns = 0;
 };
 
-// Kernel time that operators launched, and how much of it by operators eligible for Tensor Cores.
-struct EligibleTime {
-  int64_t kernel_ns = 0;
-  int64_t eligible_ns = 0;
-
+struct NoTable {
   OperatorWalkKey open(const SliceBlock&, size_t, LabelId) { return {}; }
-  void close(const OperatorCall& call) {
-    if (!call.has_effects) return;
-    kernel_ns += call.effects.self_kernel_ns;
-    if (call.eligible && !call.holds_eligible) eligible_ns += call.effects.self_kernel_ns;
-  }
+  void close(const OperatorCall&) {}
 };
 
-// Marks the launches that operators made.
-EligibleTime walk_operators(const Trace& trace, Launches& launches) {
-  EligibleTime result;
-  const OperatorRules rules(trace.strings(), trace.labels());
-  const SliceMemory no_memory;
-  OperatorWalk walk(rules, launches, no_memory, result);
-  TraceSliceStream stream(trace);
-  SliceBlock block;
-  while (*stream.next(block)) walk.add(block, trace.strings());
-  walk.finish();
-  return result;
+std::shared_ptr<const OperatorLaunches> find_operator_launches(const Trace& trace,
+                                                               const Launches& launches) {
+  return trace.derived().get<OperatorLaunches>(OperatorLaunches::kDerivedName, [&] {
+    const OperatorRules rules(trace.strings(), trace.labels());
+    const SliceMemory no_memory;
+    NoTable no_table;
+    OperatorWalk walk(rules, launches, no_memory, no_table);
+    TraceSliceStream stream(trace);
+    SliceBlock block;
+    while (*stream.next(block)) walk.add(block, trace.strings());
+    walk.finish();
+    return walk.launched();
+  });
 }
 
-std::map<int32_t, DeviceUse> find_use(const Trace& trace, Launches& launches) {
-  std::map<int32_t, DeviceUse> uses;
-  std::vector<uint8_t> uses_cores;  // by label
+enum KernelClass : uint8_t { kNoKernel = 0, kKernel, kTensorCoreKernel };
+
+std::vector<KernelClass> classify_labels(const Trace& trace) {
+  std::vector<KernelClass> classes;
   for (const Label& label : trace.labels().all()) {
-    uses_cores.push_back(label.kind == SliceKind::kKernel &&
-                         uses_tensor_cores(trace.string(label.name)));
+    classes.push_back(label.kind != SliceKind::kKernel              ? kNoKernel
+                      : uses_tensor_cores(trace.string(label.name)) ? kTensorCoreKernel
+                                                                    : kKernel);
   }
+  return classes;
+}
+
+std::map<int32_t, DeviceUse> find_use(const Trace& trace, const Launches& launches,
+                                      const OperatorLaunches& launched) {
+  std::map<int32_t, DeviceUse> uses;
+  const std::vector<KernelClass> classes = classify_labels(trace);
   TraceSliceStream stream(trace);
   SliceBlock block;
   while (*stream.next(block)) {
@@ -84,10 +88,13 @@ std::map<int32_t, DeviceUse> find_use(const Trace& trace, Launches& launches) {
     ArgCursor correlations(block, trace.strings(), "correlation", ArgType::kInt);
     NumberCursor blocks_per_sm(block, trace.strings(), "blocks per SM");
     NumberCursor occupancy(block, trace.strings(), "est. achieved occupancy %");
+    LaunchCursor by_correlation(launches, LaunchKey::kCorrelation);
+    DeviceUse* found = nullptr;
     for (size_t i = 0; i < block.size(); ++i) {
-      const Label& label = trace.labels()[block.label[i]];
-      if (label.kind != SliceKind::kKernel) continue;
-      DeviceUse& use = uses[device];
+      const KernelClass kernel_class = classes[index(block.label[i])];
+      if (kernel_class == kNoKernel) continue;
+      if (found == nullptr) found = &uses[device];
+      DeviceUse& use = *found;
       const int64_t dur_ns = block.dur_ns(i);
       const Interval time{block.start_ns[i], block.start_ns[i] + dur_ns};
       use.busy.add(time.begin_ns, time.end_ns);
@@ -96,12 +103,12 @@ std::map<int32_t, DeviceUse> find_use(const Trace& trace, Launches& launches) {
       const auto percent = occupancy.find(block.row(i));
       if (percent && *percent >= 0) use.occupancy.push_back({time, *percent / 100});
 
-      const bool tensor_cores = uses_cores[index(block.label[i])] != 0;
+      const bool tensor_cores = kernel_class == kTensorCoreKernel;
       const auto id = correlations.find_int(block.row(i));
-      const Launches::Launch* launch = id ? launches.find_correlation(*id) : nullptr;
+      const Launch* launch = id ? by_correlation.find(*id) : nullptr;
       use.kernel_ns += dur_ns;
       if (tensor_cores) use.tensor_core_ns += dur_ns;
-      if (launch != nullptr && launch->in_operator) {
+      if (launch != nullptr && launched.is_by_operator[launches.index_of(*launch)] != 0) {
         use.launched_kernel_ns += dur_ns;
         if (tensor_cores) use.launched_tensor_core_ns += dur_ns;
       }
@@ -194,7 +201,7 @@ void push_device(Column& column, int32_t device) {
 }
 
 Table make_summary(const Trace& trace, const std::map<int32_t, DeviceUse>& uses,
-                   const EligibleTime& eligible, const Interval& window) {
+                   const OperatorLaunches& launched, const Interval& window) {
   Table table("devices");
   Column& id = table.add("device", ColumnType::kInt);
   Column& name = table.add("name", ColumnType::kString);
@@ -227,8 +234,9 @@ Table make_summary(const Trace& trace, const std::map<int32_t, DeviceUse>& uses,
         use.launched_kernel_ns > 0
             ? ratio(static_cast<double>(use.launched_tensor_core_ns), use.launched_kernel_ns)
             : ratio(static_cast<double>(use.tensor_core_ns), use.kernel_ns));
-    if (eligible.kernel_ns > 0) {
-      tensor_eligible.push(ratio(static_cast<double>(eligible.eligible_ns), eligible.kernel_ns));
+    if (launched.kernel_ns > 0) {
+      tensor_eligible.push(
+          ratio(static_cast<double>(launched.eligible_kernel_ns), launched.kernel_ns));
     } else {
       tensor_eligible.push_null();
     }
@@ -309,12 +317,11 @@ Result<Table> devices(const Trace& trace, const TableOptions& options) {
   if (!options.by.empty() && options.by != "time") {
     return Status::error("--by " + options.by + ": devices can be shown by time");
   }
-  Result<Launches> launches = Launches::build(trace);
-  if (!launches) return launches.status();
-  const EligibleTime eligible = walk_operators(trace, *launches);
-  const std::map<int32_t, DeviceUse> uses = find_use(trace, *launches);
-  const StepSpans spans = StepSpans::find(trace, *launches);
-  Interval window = spans.steps.empty() ? find_recording(trace) : spans.window();
+  const auto launches = Launches::of(trace);
+  const auto launched = find_operator_launches(trace, *launches);
+  const std::map<int32_t, DeviceUse> uses = find_use(trace, *launches, *launched);
+  const auto spans = StepSpans::of(trace);
+  Interval window = spans->steps.empty() ? find_recording(trace) : spans->window();
   const Result<SliceFilter> filter = SliceFilter::make(trace, options);
   if (!filter) return filter.status();
   if (options.range.begin_ns != 0 || options.range.end_ns != INT64_MAX) {
@@ -323,7 +330,7 @@ Result<Table> devices(const Trace& trace, const TableOptions& options) {
               trace.begin_ns() + std::clamp<int64_t>(options.range.end_ns, 0, length_ns)};
   }
   Table table = options.by == "time" ? make_timeline(trace, uses)
-                                     : make_summary(trace, uses, eligible, window);
+                                     : make_summary(trace, uses, *launched, window);
   if (uses.empty()) table.notes.push_back("no kernels of a device in this trace");
   return table;
 }

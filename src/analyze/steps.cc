@@ -7,11 +7,11 @@
 // cpu_exec_ns: operators on any thread. Annotations by themselves are no work, so a step's Python
 // shows as other.
 #include <array>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "analyze/intervals.h"
-#include "analyze/launches.h"
 #include "analyze/operator_rules.h"
 #include "analyze/slice_filter.h"
 #include "analyze/step_spans.h"
@@ -89,11 +89,9 @@ void take_precedence(const StepSpans& spans, CategoryTimes& times) {
 Result<Table> steps(const Trace& trace, const TableOptions& options) {
   const Result<SliceFilter> filter = SliceFilter::make(trace, options);
   if (!filter) return filter.status();
-  Result<Launches> launches = Launches::build(trace);
-  if (!launches) return launches.status();
-  const StepSpans spans = StepSpans::find(trace, *launches);
+  const std::shared_ptr<const StepSpans> spans = StepSpans::of(trace);
   CategoryTimes times = find_times(trace);
-  take_precedence(spans, times);
+  take_precedence(*spans, times);
 
   Table table("steps");
   Column& step_number = table.add("step", ColumnType::kInt);
@@ -104,7 +102,7 @@ Result<Table> steps(const Trace& trace, const TableOptions& options) {
     columns[category] = &table.add(kColumnNames[category], ColumnType::kInt, Unit::kNs);
   }
   Column& scope = table.add("scope_ns", ColumnType::kInt, Unit::kNs);
-  for (const Step& step : spans.steps) {
+  for (const Step& step : spans->steps) {
     if (!filter->takes_time(step.span.begin_ns)) continue;
     step_number.push(step.number);
     start.push(step.span.begin_ns - trace.begin_ns());
@@ -114,12 +112,12 @@ Result<Table> steps(const Trace& trace, const TableOptions& options) {
     }
     scope.push(step.scope.end_ns - step.scope.begin_ns);
   }
-  if (spans.is_estimated) {
+  if (spans->is_estimated) {
     table.notes.push_back(
         "no step scopes in this trace; all of its operators are taken as one step");
   }
-  if (spans.left_out > 0) {
-    table.notes.push_back(std::to_string(spans.left_out) +
+  if (spans->left_out > 0) {
+    table.notes.push_back(std::to_string(spans->left_out) +
                           " steps at the end are left out: their device work was not all recorded");
   }
   return table;
