@@ -72,16 +72,24 @@ CategoryTimes find_times(const Trace& trace) {
   return times;
 }
 
-// Leaves each category what no earlier one has.
-void take_precedence(const StepSpans& spans, CategoryTimes& times) {
-  IntervalSet left;
-  for (const Step& step : spans.steps) left.add(step.span.begin_ns, step.span.end_ns);
-  left.normalize();
-  for (size_t category = 0; category < kOtherTime; ++category) {
-    times[category] = intersect(left, times[category]);
-    left = subtract(left, times[category]);
+using StepTimes = std::array<int64_t, kCategories>;
+
+// By step. What a category has is what it adds to the time that those before it cover.
+std::vector<StepTimes> divide_steps(const StepSpans& spans, const CategoryTimes& times) {
+  std::vector<StepTimes> divided(spans.steps.size());
+  std::vector<int64_t> counted_ns(spans.steps.size());
+  IntervalSet covered;
+  for (size_t category = 0; category < kCategories; ++category) {
+    covered.unite(times[category]);
+    for (size_t i = 0; i < divided.size(); ++i) {
+      const Interval& span = spans.steps[i].span;
+      const int64_t covered_ns =
+          category == kOtherTime ? span.end_ns - span.begin_ns : covered.total_ns_in(span);
+      divided[i][category] = covered_ns - counted_ns[i];
+      counted_ns[i] = covered_ns;
+    }
   }
-  times[kOtherTime] = left;
+  return divided;
 }
 
 }  // namespace
@@ -90,8 +98,7 @@ Result<Table> steps(const Trace& trace, const TableOptions& options) {
   const Result<SliceFilter> filter = SliceFilter::make(trace, options);
   if (!filter) return filter.status();
   const std::shared_ptr<const StepSpans> spans = StepSpans::of(trace);
-  CategoryTimes times = find_times(trace);
-  take_precedence(*spans, times);
+  const std::vector<StepTimes> times = divide_steps(*spans, find_times(trace));
 
   Table table("steps");
   Column& step_number = table.add("step", ColumnType::kInt);
@@ -102,13 +109,14 @@ Result<Table> steps(const Trace& trace, const TableOptions& options) {
     columns[category] = &table.add(kColumnNames[category], ColumnType::kInt, Unit::kNs);
   }
   Column& scope = table.add("scope_ns", ColumnType::kInt, Unit::kNs);
-  for (const Step& step : spans->steps) {
+  for (size_t i = 0; i < spans->steps.size(); ++i) {
+    const Step& step = spans->steps[i];
     if (!filter->takes_time(step.span.begin_ns)) continue;
     step_number.push(step.number);
     start.push(step.span.begin_ns - trace.begin_ns());
     dur.push(step.span.end_ns - step.span.begin_ns);
     for (size_t category = 0; category < kCategories; ++category) {
-      columns[category]->push(times[category].total_ns_in(step.span));
+      columns[category]->push(times[i][category]);
     }
     scope.push(step.scope.end_ns - step.scope.begin_ns);
   }
