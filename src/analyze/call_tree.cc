@@ -18,7 +18,7 @@ size_t CallTree::slot_of(uint32_t parent, StringId name) const {
   return slot;
 }
 
-uint32_t CallTree::child(uint32_t parent, StringId name) {
+uint32_t CallTree::find_or_add(uint32_t parent, StringId name) {
   size_t slot = slot_of(parent, name);
   if (slots_[slot] != 0) return slots_[slot];
   if (nodes_.size() * 2 > slots_.size()) {

@@ -38,7 +38,8 @@ struct WeightedInterval {
 struct DeviceUse {
   IntervalSet busy;
   std::vector<WeightedInterval> blocks_per_sm;
-  std::vector<WeightedInterval> occupancy;  // 0..1
+  double occupied_ns = 0;    // kernel time in the window, weighted by its occupancy (0..1)
+  int64_t occupancy_ns = 0;  // kernel time in the window whose occupancy is known
   int64_t kernel_ns = 0;
   int64_t launched_kernel_ns = 0;  // by operators
   int64_t tensor_core_ns = 0;
@@ -77,8 +78,12 @@ std::vector<KernelClass> classify_labels(const Trace& trace) {
   return classes;
 }
 
+int64_t overlap_ns(const Interval& a, const Interval& b) {
+  return std::max<int64_t>(0, std::min(a.end_ns, b.end_ns) - std::max(a.begin_ns, b.begin_ns));
+}
+
 std::map<int32_t, DeviceUse> find_use(const Trace& trace, const Launches& launches,
-                                      const OperatorLaunches& launched) {
+                                      const OperatorLaunches& launched, const Interval& window) {
   std::map<int32_t, DeviceUse> uses;
   const std::vector<KernelClass> classes = classify_labels(trace);
   TraceSliceStream stream(trace);
@@ -101,7 +106,11 @@ std::map<int32_t, DeviceUse> find_use(const Trace& trace, const Launches& launch
       const auto blocks = blocks_per_sm.find(block.row(i));
       if (blocks && *blocks > 0) use.blocks_per_sm.push_back({time, *blocks});
       const auto percent = occupancy.find(block.row(i));
-      if (percent && *percent >= 0) use.occupancy.push_back({time, *percent / 100});
+      if (percent && *percent >= 0) {
+        const int64_t ns = overlap_ns(time, window);
+        use.occupied_ns += *percent / 100 * static_cast<double>(ns);
+        use.occupancy_ns += ns;
+      }
 
       const bool tensor_cores = kernel_class == kTensorCoreKernel;
       const auto id = correlations.find_int(block.row(i));
@@ -152,24 +161,13 @@ std::vector<WeightedInterval> sum_up_to_1(const std::vector<WeightedInterval>& i
   return result;
 }
 
-int64_t overlap_ns(const Interval& a, const Interval& b) {
-  return std::max<int64_t>(0, std::min(a.end_ns, b.end_ns) - std::max(a.begin_ns, b.begin_ns));
-}
-
 double ratio(double part, int64_t whole_ns) {
   return whole_ns > 0 ? part / static_cast<double>(whole_ns) : 0.0;
 }
 
-std::optional<double> mean_occupancy(const DeviceUse& use, const Interval& window) {
-  double weighted_ns = 0;
-  int64_t total_ns = 0;
-  for (const WeightedInterval& kernel : use.occupancy) {
-    const int64_t ns = overlap_ns(kernel.time, window);
-    weighted_ns += kernel.value * static_cast<double>(ns);
-    total_ns += ns;
-  }
-  if (total_ns == 0) return std::nullopt;
-  return ratio(weighted_ns, total_ns);
+std::optional<double> mean_occupancy(const DeviceUse& use) {
+  if (use.occupancy_ns == 0) return std::nullopt;
+  return ratio(use.occupied_ns, use.occupancy_ns);
 }
 
 std::optional<double> mean_sm_efficiency(const DeviceUse& use, const Interval& window) {
@@ -229,7 +227,7 @@ Table make_summary(const Trace& trace, const std::map<int32_t, DeviceUse>& uses,
     busy.push(
         ratio(static_cast<double>(use.busy.total_ns_in(window)), window.end_ns - window.begin_ns));
     push_optional(sm_efficiency, mean_sm_efficiency(use, window));
-    push_optional(occupancy, mean_occupancy(use, window));
+    push_optional(occupancy, mean_occupancy(use));
     tensor_cores.push(
         use.launched_kernel_ns > 0
             ? ratio(static_cast<double>(use.launched_tensor_core_ns), use.launched_kernel_ns)
@@ -319,7 +317,6 @@ Result<Table> devices(const Trace& trace, const TableOptions& options) {
   }
   const auto launches = Launches::of(trace);
   const auto launched = find_operator_launches(trace, *launches);
-  const std::map<int32_t, DeviceUse> uses = find_use(trace, *launches, *launched);
   const auto spans = StepSpans::of(trace);
   Interval window = spans->steps.empty() ? find_recording(trace) : spans->window();
   const Result<SliceFilter> filter = SliceFilter::make(trace, options);
@@ -329,6 +326,7 @@ Result<Table> devices(const Trace& trace, const TableOptions& options) {
     window = {trace.begin_ns() + std::clamp<int64_t>(options.range.begin_ns, 0, length_ns),
               trace.begin_ns() + std::clamp<int64_t>(options.range.end_ns, 0, length_ns)};
   }
+  const std::map<int32_t, DeviceUse> uses = find_use(trace, *launches, *launched, window);
   Table table = options.by == "time" ? make_timeline(trace, uses)
                                      : make_summary(trace, uses, *launched, window);
   if (uses.empty()) table.notes.push_back("no kernels of a device in this trace");

@@ -15,6 +15,10 @@
 namespace stepscope {
 namespace {
 
+constexpr uint32_t kind_bit(SliceKind kind) { return 1u << static_cast<unsigned>(kind); }
+constexpr uint32_t kKnownKinds = kind_bit(SliceKind::kPython) | kind_bit(SliceKind::kCall);
+constexpr uint32_t kFunctionKinds = kKnownKinds | kind_bit(SliceKind::kOther);
+
 struct FunctionRow {
   uint64_t calls = 0;
   uint64_t primitive_calls = 0;
@@ -69,8 +73,10 @@ class FunctionCounter {
     const auto on_close = [this](const Nesting::Slice& slice) { close(slice); };
     if (block.starts_track) nesting_.close_all(on_close);
     learn_labels();
-    for (const LabelId label : block.label) seen_kinds_ |= kind_bits_[index(label)];
-    if (functions_.empty()) return;  // nothing here is a function
+    uint32_t kinds = 0;
+    for (const LabelId label : block.label) kinds |= kind_bits_[index(label)];
+    seen_kinds_ |= kinds;
+    if ((kinds & kFunctionKinds) == 0 && nesting_.stack().empty()) return;
     for (size_t i = 0; i < block.size(); ++i) {
       const LabelId label = block.label[i];
       if (kind_bits_[index(label)] == 0) continue;
@@ -96,9 +102,7 @@ class FunctionCounter {
     }
   }
 
-  bool has_known() const {
-    return (seen_kinds_ & (kind_bit(SliceKind::kPython) | kind_bit(SliceKind::kCall))) != 0;
-  }
+  bool has_known() const { return (seen_kinds_ & kKnownKinds) != 0; }
   // Of the host's slices; a tool may tell its kernels apart and nothing else.
   bool knows_no_kinds() const {
     return (seen_kinds_ & kind_bit(SliceKind::kOther)) != 0 &&
@@ -115,8 +119,6 @@ class FunctionCounter {
     uint32_t open = 0;
     FunctionRow row;
   };
-
-  static constexpr uint32_t kind_bit(SliceKind kind) { return 1u << static_cast<unsigned>(kind); }
 
   void learn_labels() {
     const std::vector<Label>& labels = stream_.labels().all();

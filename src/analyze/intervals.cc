@@ -6,18 +6,6 @@
 
 namespace stepscope {
 
-void IntervalSet::add(int64_t begin_ns, int64_t end_ns) {
-  if (end_ns <= begin_ns) return;
-  if (!intervals_.empty()) {
-    Interval& last = intervals_.back();
-    if (last.begin_ns <= begin_ns && begin_ns <= last.end_ns) {
-      last.end_ns = std::max(last.end_ns, end_ns);
-      return;
-    }
-  }
-  intervals_.push_back({begin_ns, end_ns});
-}
-
 void IntervalSet::normalize() {
   merge_runs(intervals_,
              [](const Interval& a, const Interval& b) { return a.begin_ns < b.begin_ns; });

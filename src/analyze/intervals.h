@@ -7,6 +7,7 @@
 //   busy.unite(other);
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -22,7 +23,17 @@ class IntervalSet {
  public:
   // Merges with the last interval where they touch, so that adding in order of time costs no
   // memory.
-  void add(int64_t begin_ns, int64_t end_ns);
+  void add(int64_t begin_ns, int64_t end_ns) {
+    if (end_ns <= begin_ns) return;
+    if (!intervals_.empty()) {
+      Interval& last = intervals_.back();
+      if (last.begin_ns <= begin_ns && begin_ns <= last.end_ns) {
+        last.end_ns = std::max(last.end_ns, end_ns);
+        return;
+      }
+    }
+    intervals_.push_back({begin_ns, end_ns});
+  }
   // Sorts and merges. Needed after adding, before anything else.
   void normalize();
   void unite(const IntervalSet& other);
