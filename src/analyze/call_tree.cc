@@ -9,7 +9,7 @@ CallTree::CallTree() : nodes_(1), slots_(1024, 0) {}
 size_t CallTree::slot_of(uint32_t parent, StringId name) const {
   const size_t mask = slots_.size() - 1;
   const uint64_t key = (uint64_t{parent} << 32) | index(name);
-  size_t slot = static_cast<size_t>((key * 0x9E3779B97F4A7C15u) >> 20) & mask;
+  size_t slot = static_cast<size_t>((key * 0x9E3779B97F4A7C15u) >> 32) & mask;
   while (slots_[slot] != 0) {
     const Node& node = nodes_[slots_[slot]];
     if (node.parent == parent && node.name == name) break;
@@ -18,7 +18,7 @@ size_t CallTree::slot_of(uint32_t parent, StringId name) const {
   return slot;
 }
 
-uint32_t CallTree::child(uint32_t parent, StringId name) {
+uint32_t CallTree::find_or_add(uint32_t parent, StringId name) {
   size_t slot = slot_of(parent, name);
   if (slots_[slot] != 0) return slots_[slot];
   if (nodes_.size() * 2 > slots_.size()) {

@@ -12,6 +12,7 @@
 // change.
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,46 +38,54 @@ struct WeightedInterval {
 struct DeviceUse {
   IntervalSet busy;
   std::vector<WeightedInterval> blocks_per_sm;
-  std::vector<WeightedInterval> occupancy;  // 0..1
+  double occupied_ns = 0;    // kernel time in the window, weighted by its occupancy (0..1)
+  int64_t occupancy_ns = 0;  // kernel time in the window whose occupancy is known
   int64_t kernel_ns = 0;
   int64_t launched_kernel_ns = 0;  // by operators
   int64_t tensor_core_ns = 0;
   int64_t launched_tensor_core_ns = 0;
 };
 
-// Kernel time that operators launched, and how much of it by operators eligible for Tensor Cores.
-struct EligibleTime {
-  int64_t kernel_ns = 0;
-  int64_t eligible_ns = 0;
-
+struct NoTable {
   OperatorWalkKey open(const SliceBlock&, size_t, LabelId) { return {}; }
-  void close(const OperatorCall& call) {
-    if (!call.has_effects) return;
-    kernel_ns += call.effects.self_kernel_ns;
-    if (call.eligible && !call.holds_eligible) eligible_ns += call.effects.self_kernel_ns;
-  }
+  void close(const OperatorCall&) {}
 };
 
-// Marks the launches that operators made.
-EligibleTime walk_operators(const Trace& trace, Launches& launches) {
-  EligibleTime result;
-  const OperatorRules rules(trace.strings(), trace.labels());
-  const SliceMemory no_memory;
-  OperatorWalk walk(rules, launches, no_memory, result);
-  TraceSliceStream stream(trace);
-  SliceBlock block;
-  while (*stream.next(block)) walk.add(block, trace.strings());
-  walk.finish();
-  return result;
+std::shared_ptr<const OperatorLaunches> find_operator_launches(const Trace& trace,
+                                                               const Launches& launches) {
+  return trace.derived().get<OperatorLaunches>(OperatorLaunches::kDerivedName, [&] {
+    const OperatorRules rules(trace.strings(), trace.labels());
+    const SliceMemory no_memory;
+    NoTable no_table;
+    OperatorWalk walk(rules, launches, no_memory, no_table);
+    TraceSliceStream stream(trace);
+    SliceBlock block;
+    while (*stream.next(block)) walk.add(block, trace.strings());
+    walk.finish();
+    return walk.launched();
+  });
 }
 
-std::map<int32_t, DeviceUse> find_use(const Trace& trace, Launches& launches) {
-  std::map<int32_t, DeviceUse> uses;
-  std::vector<uint8_t> uses_cores;  // by label
+enum KernelClass : uint8_t { kNoKernel = 0, kKernel, kTensorCoreKernel };
+
+std::vector<KernelClass> classify_labels(const Trace& trace) {
+  std::vector<KernelClass> classes;
   for (const Label& label : trace.labels().all()) {
-    uses_cores.push_back(label.kind == SliceKind::kKernel &&
-                         uses_tensor_cores(trace.string(label.name)));
+    classes.push_back(label.kind != SliceKind::kKernel              ? kNoKernel
+                      : uses_tensor_cores(trace.string(label.name)) ? kTensorCoreKernel
+                                                                    : kKernel);
   }
+  return classes;
+}
+
+int64_t overlap_ns(const Interval& a, const Interval& b) {
+  return std::max<int64_t>(0, std::min(a.end_ns, b.end_ns) - std::max(a.begin_ns, b.begin_ns));
+}
+
+std::map<int32_t, DeviceUse> find_use(const Trace& trace, const Launches& launches,
+                                      const OperatorLaunches& launched, const Interval& window) {
+  std::map<int32_t, DeviceUse> uses;
+  const std::vector<KernelClass> classes = classify_labels(trace);
   TraceSliceStream stream(trace);
   SliceBlock block;
   while (*stream.next(block)) {
@@ -84,24 +93,31 @@ std::map<int32_t, DeviceUse> find_use(const Trace& trace, Launches& launches) {
     ArgCursor correlations(block, trace.strings(), "correlation", ArgType::kInt);
     NumberCursor blocks_per_sm(block, trace.strings(), "blocks per SM");
     NumberCursor occupancy(block, trace.strings(), "est. achieved occupancy %");
+    LaunchCursor by_correlation(launches, LaunchKey::kCorrelation);
+    DeviceUse* found = nullptr;
     for (size_t i = 0; i < block.size(); ++i) {
-      const Label& label = trace.labels()[block.label[i]];
-      if (label.kind != SliceKind::kKernel) continue;
-      DeviceUse& use = uses[device];
+      const KernelClass kernel_class = classes[index(block.label[i])];
+      if (kernel_class == kNoKernel) continue;
+      if (found == nullptr) found = &uses[device];
+      DeviceUse& use = *found;
       const int64_t dur_ns = block.dur_ns(i);
       const Interval time{block.start_ns[i], block.start_ns[i] + dur_ns};
       use.busy.add(time.begin_ns, time.end_ns);
       const auto blocks = blocks_per_sm.find(block.row(i));
       if (blocks && *blocks > 0) use.blocks_per_sm.push_back({time, *blocks});
       const auto percent = occupancy.find(block.row(i));
-      if (percent && *percent >= 0) use.occupancy.push_back({time, *percent / 100});
+      if (percent && *percent >= 0) {
+        const int64_t ns = overlap_ns(time, window);
+        use.occupied_ns += *percent / 100 * static_cast<double>(ns);
+        use.occupancy_ns += ns;
+      }
 
-      const bool tensor_cores = uses_cores[index(block.label[i])] != 0;
+      const bool tensor_cores = kernel_class == kTensorCoreKernel;
       const auto id = correlations.find_int(block.row(i));
-      const Launches::Launch* launch = id ? launches.find_correlation(*id) : nullptr;
+      const Launch* launch = id ? by_correlation.find(*id) : nullptr;
       use.kernel_ns += dur_ns;
       if (tensor_cores) use.tensor_core_ns += dur_ns;
-      if (launch != nullptr && launch->in_operator) {
+      if (launch != nullptr && launched.is_by_operator[launches.index_of(*launch)] != 0) {
         use.launched_kernel_ns += dur_ns;
         if (tensor_cores) use.launched_tensor_core_ns += dur_ns;
       }
@@ -145,24 +161,13 @@ std::vector<WeightedInterval> sum_up_to_1(const std::vector<WeightedInterval>& i
   return result;
 }
 
-int64_t overlap_ns(const Interval& a, const Interval& b) {
-  return std::max<int64_t>(0, std::min(a.end_ns, b.end_ns) - std::max(a.begin_ns, b.begin_ns));
-}
-
 double ratio(double part, int64_t whole_ns) {
   return whole_ns > 0 ? part / static_cast<double>(whole_ns) : 0.0;
 }
 
-std::optional<double> mean_occupancy(const DeviceUse& use, const Interval& window) {
-  double weighted_ns = 0;
-  int64_t total_ns = 0;
-  for (const WeightedInterval& kernel : use.occupancy) {
-    const int64_t ns = overlap_ns(kernel.time, window);
-    weighted_ns += kernel.value * static_cast<double>(ns);
-    total_ns += ns;
-  }
-  if (total_ns == 0) return std::nullopt;
-  return ratio(weighted_ns, total_ns);
+std::optional<double> mean_occupancy(const DeviceUse& use) {
+  if (use.occupancy_ns == 0) return std::nullopt;
+  return ratio(use.occupied_ns, use.occupancy_ns);
 }
 
 std::optional<double> mean_sm_efficiency(const DeviceUse& use, const Interval& window) {
@@ -194,7 +199,7 @@ void push_device(Column& column, int32_t device) {
 }
 
 Table make_summary(const Trace& trace, const std::map<int32_t, DeviceUse>& uses,
-                   const EligibleTime& eligible, const Interval& window) {
+                   const OperatorLaunches& launched, const Interval& window) {
   Table table("devices");
   Column& id = table.add("device", ColumnType::kInt);
   Column& name = table.add("name", ColumnType::kString);
@@ -222,13 +227,14 @@ Table make_summary(const Trace& trace, const std::map<int32_t, DeviceUse>& uses,
     busy.push(
         ratio(static_cast<double>(use.busy.total_ns_in(window)), window.end_ns - window.begin_ns));
     push_optional(sm_efficiency, mean_sm_efficiency(use, window));
-    push_optional(occupancy, mean_occupancy(use, window));
+    push_optional(occupancy, mean_occupancy(use));
     tensor_cores.push(
         use.launched_kernel_ns > 0
             ? ratio(static_cast<double>(use.launched_tensor_core_ns), use.launched_kernel_ns)
             : ratio(static_cast<double>(use.tensor_core_ns), use.kernel_ns));
-    if (eligible.kernel_ns > 0) {
-      tensor_eligible.push(ratio(static_cast<double>(eligible.eligible_ns), eligible.kernel_ns));
+    if (launched.kernel_ns > 0) {
+      tensor_eligible.push(
+          ratio(static_cast<double>(launched.eligible_kernel_ns), launched.kernel_ns));
     } else {
       tensor_eligible.push_null();
     }
@@ -309,12 +315,10 @@ Result<Table> devices(const Trace& trace, const TableOptions& options) {
   if (!options.by.empty() && options.by != "time") {
     return Status::error("--by " + options.by + ": devices can be shown by time");
   }
-  Result<Launches> launches = Launches::build(trace);
-  if (!launches) return launches.status();
-  const EligibleTime eligible = walk_operators(trace, *launches);
-  const std::map<int32_t, DeviceUse> uses = find_use(trace, *launches);
-  const StepSpans spans = StepSpans::find(trace, *launches);
-  Interval window = spans.steps.empty() ? find_recording(trace) : spans.window();
+  const auto launches = Launches::of(trace);
+  const auto launched = find_operator_launches(trace, *launches);
+  const auto spans = StepSpans::of(trace);
+  Interval window = spans->steps.empty() ? find_recording(trace) : spans->window();
   const Result<SliceFilter> filter = SliceFilter::make(trace, options);
   if (!filter) return filter.status();
   if (options.range.begin_ns != 0 || options.range.end_ns != INT64_MAX) {
@@ -322,8 +326,9 @@ Result<Table> devices(const Trace& trace, const TableOptions& options) {
     window = {trace.begin_ns() + std::clamp<int64_t>(options.range.begin_ns, 0, length_ns),
               trace.begin_ns() + std::clamp<int64_t>(options.range.end_ns, 0, length_ns)};
   }
+  const std::map<int32_t, DeviceUse> uses = find_use(trace, *launches, *launched, window);
   Table table = options.by == "time" ? make_timeline(trace, uses)
-                                     : make_summary(trace, uses, eligible, window);
+                                     : make_summary(trace, uses, *launched, window);
   if (uses.empty()) table.notes.push_back("no kernels of a device in this trace");
   return table;
 }

@@ -15,6 +15,10 @@
 namespace stepscope {
 namespace {
 
+constexpr uint32_t kind_bit(SliceKind kind) { return 1u << static_cast<unsigned>(kind); }
+constexpr uint32_t kKnownKinds = kind_bit(SliceKind::kPython) | kind_bit(SliceKind::kCall);
+constexpr uint32_t kFunctionKinds = kKnownKinds | kind_bit(SliceKind::kOther);
+
 struct FunctionRow {
   uint64_t calls = 0;
   uint64_t primitive_calls = 0;
@@ -69,11 +73,13 @@ class FunctionCounter {
     const auto on_close = [this](const Nesting::Slice& slice) { close(slice); };
     if (block.starts_track) nesting_.close_all(on_close);
     learn_labels();
+    uint32_t kinds = 0;
+    for (const LabelId label : block.label) kinds |= kind_bits_[index(label)];
+    seen_kinds_ |= kinds;
+    if ((kinds & kFunctionKinds) == 0 && nesting_.stack().empty()) return;
     for (size_t i = 0; i < block.size(); ++i) {
       const LabelId label = block.label[i];
-      const SliceKind kind = stream_.labels()[label].kind;
-      if (kind == SliceKind::kInstant || kind == SliceKind::kSpan) continue;
-      seen_kinds_ |= 1u << static_cast<unsigned>(kind);
+      if (kind_bits_[index(label)] == 0) continue;
       nesting_.open(block.row(i), label, block.start_ns[i], block.dur_ns(i), on_close);
       const uint32_t function = function_of_[index(label)];
       if (function != kNotAFunction && filter_.takes_time(block.start_ns[i])) {
@@ -96,9 +102,7 @@ class FunctionCounter {
     }
   }
 
-  bool has_known() const {
-    return (seen_kinds_ & (kind_bit(SliceKind::kPython) | kind_bit(SliceKind::kCall))) != 0;
-  }
+  bool has_known() const { return (seen_kinds_ & kKnownKinds) != 0; }
   // Of the host's slices; a tool may tell its kernels apart and nothing else.
   bool knows_no_kinds() const {
     return (seen_kinds_ & kind_bit(SliceKind::kOther)) != 0 &&
@@ -116,12 +120,12 @@ class FunctionCounter {
     FunctionRow row;
   };
 
-  static constexpr uint32_t kind_bit(SliceKind kind) { return 1u << static_cast<unsigned>(kind); }
-
   void learn_labels() {
     const std::vector<Label>& labels = stream_.labels().all();
     for (size_t i = function_of_.size(); i < labels.size(); ++i) {
       const SliceKind kind = labels[i].kind;
+      const bool takes_time = kind != SliceKind::kInstant && kind != SliceKind::kSpan;
+      kind_bits_.push_back(takes_time ? kind_bit(kind) : 0);
       const bool is_known = kind == SliceKind::kPython || kind == SliceKind::kCall;
       if (!is_known && kind != SliceKind::kOther) {
         function_of_.push_back(kNotAFunction);
@@ -150,6 +154,7 @@ class FunctionCounter {
   const SliceFilter& filter_;
   Nesting nesting_;
   std::vector<uint32_t> function_of_;  // by label
+  std::vector<uint32_t> kind_bits_;    // by label; 0: has no place among calls
   std::vector<Function> functions_;
   std::unordered_map<uint64_t, uint32_t> by_key_;
   uint32_t seen_kinds_ = 0;

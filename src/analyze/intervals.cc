@@ -6,18 +6,6 @@
 
 namespace stepscope {
 
-void IntervalSet::add(int64_t begin_ns, int64_t end_ns) {
-  if (end_ns <= begin_ns) return;
-  if (!intervals_.empty()) {
-    Interval& last = intervals_.back();
-    if (last.begin_ns <= begin_ns && begin_ns <= last.end_ns) {
-      last.end_ns = std::max(last.end_ns, end_ns);
-      return;
-    }
-  }
-  intervals_.push_back({begin_ns, end_ns});
-}
-
 void IntervalSet::normalize() {
   merge_runs(intervals_,
              [](const Interval& a, const Interval& b) { return a.begin_ns < b.begin_ns; });
@@ -50,39 +38,23 @@ int64_t IntervalSet::total_ns_in(const Interval& range) const {
   return total_ns;
 }
 
-IntervalSet intersect(const IntervalSet& a, const IntervalSet& b) {
-  IntervalSet result;
-  size_t i = 0;
-  size_t j = 0;
-  while (i < a.intervals_.size() && j < b.intervals_.size()) {
-    const Interval& x = a.intervals_[i];
-    const Interval& y = b.intervals_[j];
-    const int64_t begin_ns = std::max(x.begin_ns, y.begin_ns);
-    const int64_t end_ns = std::min(x.end_ns, y.end_ns);
-    if (begin_ns < end_ns) result.intervals_.push_back({begin_ns, end_ns});
-    if (x.end_ns < y.end_ns) {
-      ++i;
+void IntervalSet::unite(const IntervalSet& other) {
+  if (other.empty()) return;
+  std::vector<Interval> united;
+  united.reserve(intervals_.size() + other.intervals_.size());
+  auto a = intervals_.begin();
+  auto b = other.intervals_.begin();
+  while (a != intervals_.end() || b != other.intervals_.end()) {
+    const bool takes_a =
+        b == other.intervals_.end() || (a != intervals_.end() && a->begin_ns <= b->begin_ns);
+    const Interval next = takes_a ? *a++ : *b++;
+    if (!united.empty() && next.begin_ns <= united.back().end_ns) {
+      united.back().end_ns = std::max(united.back().end_ns, next.end_ns);
     } else {
-      ++j;
+      united.push_back(next);
     }
   }
-  return result;
-}
-
-IntervalSet subtract(const IntervalSet& a, const IntervalSet& b) {
-  IntervalSet result;
-  size_t j = 0;
-  for (const Interval& whole : a.intervals_) {
-    int64_t begin_ns = whole.begin_ns;
-    while (j < b.intervals_.size() && b.intervals_[j].end_ns <= begin_ns) ++j;
-    for (size_t k = j; k < b.intervals_.size() && b.intervals_[k].begin_ns < whole.end_ns; ++k) {
-      const Interval& hole = b.intervals_[k];
-      if (hole.begin_ns > begin_ns) result.intervals_.push_back({begin_ns, hole.begin_ns});
-      begin_ns = std::max(begin_ns, hole.end_ns);
-    }
-    if (begin_ns < whole.end_ns) result.intervals_.push_back({begin_ns, whole.end_ns});
-  }
-  return result;
+  intervals_.swap(united);
 }
 
 }  // namespace stepscope

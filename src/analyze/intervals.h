@@ -4,9 +4,10 @@
 //   busy.add(0, 10); busy.add(5, 20); busy.add(40, 50);   // any order
 //   busy.normalize();                                     // {[0,20), [40,50)}
 //   busy.total_ns();                                      // 30
-//   intersect(busy, other);  subtract(busy, other);
+//   busy.unite(other);
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -22,9 +23,20 @@ class IntervalSet {
  public:
   // Merges with the last interval where they touch, so that adding in order of time costs no
   // memory.
-  void add(int64_t begin_ns, int64_t end_ns);
+  void add(int64_t begin_ns, int64_t end_ns) {
+    if (end_ns <= begin_ns) return;
+    if (!intervals_.empty()) {
+      Interval& last = intervals_.back();
+      if (last.begin_ns <= begin_ns && begin_ns <= last.end_ns) {
+        last.end_ns = std::max(last.end_ns, end_ns);
+        return;
+      }
+    }
+    intervals_.push_back({begin_ns, end_ns});
+  }
   // Sorts and merges. Needed after adding, before anything else.
   void normalize();
+  void unite(const IntervalSet& other);
 
   const std::vector<Interval>& intervals() const { return intervals_; }
   bool empty() const { return intervals_.empty(); }
@@ -32,13 +44,7 @@ class IntervalSet {
   int64_t total_ns_in(const Interval& range) const;  // O(log n + intervals in it)
 
  private:
-  friend IntervalSet intersect(const IntervalSet& a, const IntervalSet& b);
-  friend IntervalSet subtract(const IntervalSet& a, const IntervalSet& b);
-
   std::vector<Interval> intervals_;
 };
-
-IntervalSet intersect(const IntervalSet& a, const IntervalSet& b);
-IntervalSet subtract(const IntervalSet& a, const IntervalSet& b);
 
 }  // namespace stepscope

@@ -24,13 +24,19 @@ TEST(IntervalSet, TotalInARangeClipsBothEnds) {
   EXPECT_EQ(set.total_ns_in({10, 20}), 0);
 }
 
-TEST(IntervalSet, IntersectAndSubtractAddUpToTheWhole) {
-  const IntervalSet a = make({{0, 100}, {200, 300}});
-  const IntervalSet b = make({{10, 20}, {50, 250}, {260, 270}, {400, 500}});
-  EXPECT_EQ(intersect(a, b).intervals(),
-            (std::vector<Interval>{{10, 20}, {50, 100}, {200, 250}, {260, 270}}));
-  EXPECT_EQ(subtract(a, b).intervals(),
-            (std::vector<Interval>{{0, 10}, {20, 50}, {250, 260}, {270, 300}}));
+TEST(IntervalSet, UniteHoldsWhatEitherHolds) {
+  IntervalSet set = make({{0, 100}, {200, 300}, {600, 700}});
+  set.unite(make({{10, 20}, {50, 250}, {300, 310}, {400, 500}}));
+  EXPECT_EQ(set.intervals(), (std::vector<Interval>{{0, 310}, {400, 500}, {600, 700}}));
+}
+
+TEST(IntervalSet, UniteWithNothingChangesNothing) {
+  IntervalSet set = make({{0, 100}});
+  set.unite({});
+  EXPECT_EQ(set.total_ns(), 100);
+  IntervalSet nothing;
+  nothing.unite(set);
+  EXPECT_EQ(nothing.total_ns(), 100);
 }
 
 }  // namespace

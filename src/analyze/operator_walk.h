@@ -10,6 +10,8 @@
 //   for (each block) walk.add(block, strings);
 //   walk.finish();
 //
+// On the way it finds which launches were made by operators: launched().
+//
 // A call whose only child has its own name is one call with it: the child's children, launches and
 // memory become its own and the child is not reported. A child that may still be swallowed waits
 // beside its parent until the parent closes or gets a second child.
@@ -64,17 +66,33 @@ struct OperatorCall {
   bool holds_eligible = false;  // a call in it is the lowest eligible one
 };
 
+// The device's work that calls launched which are rows.
+struct OperatorLaunches {
+  // Of all tracks: made by whichever walk comes first, and kept with the trace under this name.
+  static constexpr const char* kDerivedName = "launches of operators";
+
+  int64_t kernel_ns = 0;
+  int64_t eligible_kernel_ns = 0;       // by operators that could use Tensor Cores
+  std::vector<uint8_t> is_by_operator;  // by launch
+};
+
 template <typename Sink>
 class OperatorWalk {
  public:
-  OperatorWalk(const OperatorRules& rules, Launches& launches, const SliceMemory& memory,
+  OperatorWalk(const OperatorRules& rules, const Launches& launches, const SliceMemory& memory,
                Sink& sink)
-      : rules_(rules), launches_(launches), memory_(memory), sink_(sink) {}
+      : rules_(rules), launches_(launches), memory_(memory), sink_(sink) {
+    launched_.is_by_operator.resize(launches.all().size());
+  }
 
   void add(const SliceBlock& block, const StringPool& strings) {
     if (block.starts_track) finish();
     ArgCursor correlations(block, strings, "correlation", ArgType::kInt);
     ArgCursor externals(block, strings, "External id", ArgType::kInt);
+    LaunchCursor by_correlation(launches_, LaunchKey::kCorrelation);
+    LaunchCursor by_external(launches_, LaunchKey::kExternal);
+    const bool has_launches = !launches_.empty();
+    const bool has_external = has_launches && launches_.key() == LaunchKey::kExternal;
     for (size_t i = 0; i < block.size(); ++i) {
       const LabelId label = block.label[i];
       const HostRole role = rules_.role(label);
@@ -82,9 +100,9 @@ class OperatorWalk {
       const int64_t start_ns = block.start_ns[i];
       const int64_t dur_ns = block.dur_ns(i);
       close_until_holding(start_ns, start_ns + dur_ns);
-      if (role >= HostRole::kRuntime && !launches_.empty()) {
+      if (role >= HostRole::kRuntime && has_launches) {
         if (const auto id = correlations.find_int(block.row(i))) {
-          add_launch(launches_.find_correlation(*id));
+          add_launch(by_correlation.find(*id));
         }
       }
       if (role == HostRole::kHiddenRuntime) {
@@ -92,9 +110,9 @@ class OperatorWalk {
         continue;
       }
       open(block, i, label, role, start_ns, dur_ns);
-      if (role == HostRole::kOperator && launches_.has_external()) {
+      if (role == HostRole::kOperator && has_external) {
         if (const auto id = externals.find_int(block.row(i))) {
-          add_launch(launches_.find_external(*id));
+          add_launch(by_external.find(*id));
         }
       }
     }
@@ -104,6 +122,9 @@ class OperatorWalk {
   void finish() {
     while (depth_ > 0) close();
   }
+
+  // Complete after finish().
+  const OperatorLaunches& launched() const { return launched_; }
 
  private:
   struct Open {
@@ -216,10 +237,17 @@ class OperatorWalk {
   }
 
   void report(const Open& closed) {
-    if (closed.call.is_row) sink_.close(closed.call);
+    const OperatorCall& call = closed.call;
+    if (!call.is_row) return;
+    sink_.close(call);
+    if (!call.has_effects) return;
+    launched_.kernel_ns += call.effects.self_kernel_ns;
+    if (call.eligible && !call.holds_eligible) {
+      launched_.eligible_kernel_ns += call.effects.self_kernel_ns;
+    }
   }
 
-  void add_launch(Launches::Launch* launch) {
+  void add_launch(const Launch* launch) {
     if (launch == nullptr) return;
     for (size_t i = depth_; i-- > 0;) {
       if (!stack_[i].owns_launches) continue;
@@ -228,18 +256,19 @@ class OperatorWalk {
       call.effects.self_device_ns += launch->device_ns;
       call.effects.self_kernel_ns += launch->kernel_ns;
       call.effects.self_tensor_core_ns += launch->tensor_core_ns;
-      launch->in_operator |= call.is_row;
+      if (call.is_row) launched_.is_by_operator[launches_.index_of(*launch)] = 1;
       return;
     }
   }
 
   const OperatorRules& rules_;
-  Launches& launches_;
+  const Launches& launches_;
   const SliceMemory& memory_;
   Sink& sink_;
   std::vector<Open> stack_;  // the first depth_ are open; the others are kept for their memory
   size_t depth_ = 0;
   std::vector<Open> waiting_;
+  OperatorLaunches launched_;
 };
 
 }  // namespace stepscope

@@ -5,6 +5,7 @@
 // stack a row is looked up by (label's row, shapes or stack) in a hash map.
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -389,8 +390,15 @@ Result<Table> make(SliceStream& stream, const Trace* trace, const SliceFilter& f
                    const TableOptions& options) {
   const Result<By> by = parse_by(options.by);
   if (!by) return by.status();
-  Result<Launches> launches = trace != nullptr ? Launches::build(*trace) : Launches::build(stream);
-  if (!launches) return launches.status();
+  Result<Launches> streamed = Launches();
+  std::shared_ptr<const Launches> kept;
+  if (trace != nullptr) {
+    kept = Launches::of(*trace);
+  } else {
+    streamed = Launches::build(stream);
+    if (!streamed) return streamed.status();
+  }
+  const Launches& launches = trace != nullptr ? *kept : *streamed;
   const OperatorRules rules(stream.strings(), stream.labels());
   MemoryOutside outside;
   SliceMemory memory;
@@ -399,7 +407,7 @@ Result<Table> make(SliceStream& stream, const Trace* trace, const SliceFilter& f
   if (rules.is_legacy()) outside = {};
 
   OperatorTable operators(rules, stream, filter, *by, trace);
-  OperatorWalk walk(rules, *launches, memory, operators);
+  OperatorWalk walk(rules, launches, memory, operators);
   SliceBlock block;
   while (true) {
     const Result<bool> more = stream.next(block);
@@ -410,8 +418,12 @@ Result<Table> make(SliceStream& stream, const Trace* trace, const SliceFilter& f
     walk.add(block, stream.strings());
   }
   walk.finish();
+  if (trace != nullptr && filter.takes_all()) {
+    trace->derived().get<OperatorLaunches>(OperatorLaunches::kDerivedName,
+                                           [&] { return walk.launched(); });
+  }
 
-  const Known known{.device = !launches->empty(), .memory = !memory.host_bytes.empty()};
+  const Known known{.device = !launches.empty(), .memory = !memory.host_bytes.empty()};
   Table table = make_table(operators, stream, *by, known, outside);
   if (!rules.has_operators()) {
     table.notes.push_back("no operators in this trace; the view functions lists functions");

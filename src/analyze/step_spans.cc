@@ -5,16 +5,11 @@
 #include <optional>
 #include <string_view>
 
-#include "analyze/merge_runs.h"
+#include "analyze/launches.h"
 #include "trace/slice_stream.h"
 
 namespace stepscope {
 namespace {
-
-struct Call {
-  Interval time;
-  Launches::Launch* launch;
-};
 
 struct DeviceTime {
   int64_t begin_ns = INT64_MAX;
@@ -71,40 +66,33 @@ std::optional<Step> estimate_step(const Trace& trace) {
   return step;
 }
 
-std::vector<Call> find_calls(const Trace& trace, Launches& launches) {
-  std::vector<Call> calls;
-  if (launches.empty()) return calls;
+// What the calls in each step did on the device. A call is in the first step that ends after it
+// begins, if that holds all of it.
+std::vector<DeviceTime> match_calls(const Trace& trace, const Launches& launches,
+                                    std::vector<Step>& steps, std::vector<uint8_t>& is_in_step) {
+  std::vector<DeviceTime> device(steps.size());
+  if (launches.empty()) return device;
   TraceSliceStream stream(trace);
   SliceBlock block;
   while (*stream.next(block)) {
     ArgCursor correlations(block, trace.strings(), "correlation", ArgType::kInt);
+    LaunchCursor by_correlation(launches, LaunchKey::kCorrelation);
+    size_t step = 0;
     for (size_t i = 0; i < block.size(); ++i) {
       if (trace.labels()[block.label[i]].kind != SliceKind::kRuntime) continue;
+      const int64_t start_ns = block.start_ns[i];
+      while (step < steps.size() && start_ns >= steps[step].scope.end_ns) ++step;
+      if (step == steps.size()) break;
+      const Interval& scope = steps[step].scope;
+      if (start_ns < scope.begin_ns || start_ns + block.dur_ns(i) > scope.end_ns) continue;
       const auto id = correlations.find_int(block.row(i));
-      Launches::Launch* launch = id ? launches.find_correlation(*id) : nullptr;
+      const Launch* launch = id ? by_correlation.find(*id) : nullptr;
       if (launch == nullptr) continue;
-      calls.push_back({{block.start_ns[i], block.start_ns[i] + block.dur_ns(i)}, launch});
+      device[step].begin_ns = std::min(device[step].begin_ns, launch->first_start_ns);
+      device[step].end_ns = std::max(device[step].end_ns, launch->last_end_ns);
+      steps[step].device_slices += launch->device_slices;
+      is_in_step[launches.index_of(*launch)] = 1;
     }
-  }
-  merge_runs(calls, [](const Call& a, const Call& b) { return a.time.begin_ns < b.time.begin_ns; });
-  return calls;
-}
-
-// What each step's calls did on the device. Both lists are by time.
-std::vector<DeviceTime> match_calls(std::vector<Step>& steps, const std::vector<Call>& calls) {
-  std::vector<DeviceTime> device(steps.size());
-  size_t step = 0;
-  for (const Call& call : calls) {
-    while (step < steps.size() && call.time.begin_ns >= steps[step].scope.end_ns) ++step;
-    if (step == steps.size()) break;
-    if (call.time.begin_ns < steps[step].scope.begin_ns ||
-        call.time.end_ns > steps[step].scope.end_ns) {
-      continue;
-    }
-    device[step].begin_ns = std::min(device[step].begin_ns, call.launch->first_start_ns);
-    device[step].end_ns = std::max(device[step].end_ns, call.launch->last_end_ns);
-    steps[step].device_slices += call.launch->device_slices;
-    call.launch->in_step = true;
   }
   return device;
 }
@@ -120,9 +108,7 @@ size_t count_complete_steps(const std::vector<Step>& steps) {
   return count;
 }
 
-}  // namespace
-
-StepSpans StepSpans::find(const Trace& trace, Launches& launches) {
+StepSpans find_spans(const Trace& trace, const Launches& launches) {
   StepSpans result;
   std::vector<Step>& steps = result.steps;
   steps = find_scopes(trace);
@@ -134,14 +120,16 @@ StepSpans StepSpans::find(const Trace& trace, Launches& launches) {
   }
   for (Step& step : steps) step.span = step.scope;
 
-  const std::vector<DeviceTime> device = match_calls(steps, find_calls(trace, launches));
+  std::vector<uint8_t> is_in_step(launches.all().size());
+  const std::vector<DeviceTime> device = match_calls(trace, launches, steps, is_in_step);
   if (std::all_of(device.begin(), device.end(), [](const DeviceTime& d) { return d.empty(); })) {
     return result;
   }
   int64_t previous_end_ns = steps.front().scope.begin_ns;
   if (!device.front().empty()) {
-    for (const Launches::Launch& launch : launches.all()) {
-      if (launch.in_step || launch.last_end_ns >= device.front().begin_ns) continue;
+    for (const Launch& launch : launches.all()) {
+      if (is_in_step[launches.index_of(launch)] != 0) continue;
+      if (launch.last_end_ns >= device.front().begin_ns) continue;
       previous_end_ns = std::max(previous_end_ns, launch.last_end_ns);
     }
   }
@@ -158,6 +146,13 @@ StepSpans StepSpans::find(const Trace& trace, Launches& launches) {
     steps.resize(complete);
   }
   return result;
+}
+
+}  // namespace
+
+std::shared_ptr<const StepSpans> StepSpans::of(const Trace& trace) {
+  return trace.derived().get<StepSpans>("step spans",
+                                        [&] { return find_spans(trace, *Launches::of(trace)); });
 }
 
 Interval StepSpans::window() const {

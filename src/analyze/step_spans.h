@@ -16,10 +16,10 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "analyze/intervals.h"
-#include "analyze/launches.h"
 #include "trace/trace.h"
 
 namespace stepscope {
@@ -36,7 +36,8 @@ struct StepSpans {
   uint64_t left_out = 0;      // at the end, for want of device work
   bool is_estimated = false;  // no step scopes in the trace
 
-  static StepSpans find(const Trace& trace, Launches& launches);
+  // Those of a trace, found once.
+  static std::shared_ptr<const StepSpans> of(const Trace& trace);
   // From the first step's begin to the last one's end; empty where there are no steps.
   Interval window() const;
 };

@@ -7,11 +7,11 @@
 // cpu_exec_ns: operators on any thread. Annotations by themselves are no work, so a step's Python
 // shows as other.
 #include <array>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "analyze/intervals.h"
-#include "analyze/launches.h"
 #include "analyze/operator_rules.h"
 #include "analyze/slice_filter.h"
 #include "analyze/step_spans.h"
@@ -72,16 +72,24 @@ CategoryTimes find_times(const Trace& trace) {
   return times;
 }
 
-// Leaves each category what no earlier one has.
-void take_precedence(const StepSpans& spans, CategoryTimes& times) {
-  IntervalSet left;
-  for (const Step& step : spans.steps) left.add(step.span.begin_ns, step.span.end_ns);
-  left.normalize();
-  for (size_t category = 0; category < kOtherTime; ++category) {
-    times[category] = intersect(left, times[category]);
-    left = subtract(left, times[category]);
+using StepTimes = std::array<int64_t, kCategories>;
+
+// By step. What a category has is what it adds to the time that those before it cover.
+std::vector<StepTimes> divide_steps(const StepSpans& spans, const CategoryTimes& times) {
+  std::vector<StepTimes> divided(spans.steps.size());
+  std::vector<int64_t> counted_ns(spans.steps.size());
+  IntervalSet covered;
+  for (size_t category = 0; category < kCategories; ++category) {
+    covered.unite(times[category]);
+    for (size_t i = 0; i < divided.size(); ++i) {
+      const Interval& span = spans.steps[i].span;
+      const int64_t covered_ns =
+          category == kOtherTime ? span.end_ns - span.begin_ns : covered.total_ns_in(span);
+      divided[i][category] = covered_ns - counted_ns[i];
+      counted_ns[i] = covered_ns;
+    }
   }
-  times[kOtherTime] = left;
+  return divided;
 }
 
 }  // namespace
@@ -89,11 +97,8 @@ void take_precedence(const StepSpans& spans, CategoryTimes& times) {
 Result<Table> steps(const Trace& trace, const TableOptions& options) {
   const Result<SliceFilter> filter = SliceFilter::make(trace, options);
   if (!filter) return filter.status();
-  Result<Launches> launches = Launches::build(trace);
-  if (!launches) return launches.status();
-  const StepSpans spans = StepSpans::find(trace, *launches);
-  CategoryTimes times = find_times(trace);
-  take_precedence(spans, times);
+  const std::shared_ptr<const StepSpans> spans = StepSpans::of(trace);
+  const std::vector<StepTimes> times = divide_steps(*spans, find_times(trace));
 
   Table table("steps");
   Column& step_number = table.add("step", ColumnType::kInt);
@@ -104,22 +109,23 @@ Result<Table> steps(const Trace& trace, const TableOptions& options) {
     columns[category] = &table.add(kColumnNames[category], ColumnType::kInt, Unit::kNs);
   }
   Column& scope = table.add("scope_ns", ColumnType::kInt, Unit::kNs);
-  for (const Step& step : spans.steps) {
+  for (size_t i = 0; i < spans->steps.size(); ++i) {
+    const Step& step = spans->steps[i];
     if (!filter->takes_time(step.span.begin_ns)) continue;
     step_number.push(step.number);
     start.push(step.span.begin_ns - trace.begin_ns());
     dur.push(step.span.end_ns - step.span.begin_ns);
     for (size_t category = 0; category < kCategories; ++category) {
-      columns[category]->push(times[category].total_ns_in(step.span));
+      columns[category]->push(times[i][category]);
     }
     scope.push(step.scope.end_ns - step.scope.begin_ns);
   }
-  if (spans.is_estimated) {
+  if (spans->is_estimated) {
     table.notes.push_back(
         "no step scopes in this trace; all of its operators are taken as one step");
   }
-  if (spans.left_out > 0) {
-    table.notes.push_back(std::to_string(spans.left_out) +
+  if (spans->left_out > 0) {
+    table.notes.push_back(std::to_string(spans->left_out) +
                           " steps at the end are left out: their device work was not all recorded");
   }
   return table;

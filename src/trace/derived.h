@@ -3,8 +3,7 @@
 // trace, never changed. A trace that is read by several threads may have one made twice; the first
 // then stays.
 //
-//   auto launches = trace.derived().get<Launches>("launches", [&] { return Launches::build(trace);
-//   });
+//   auto launches = trace.derived().get<Launches>("launches", [&] { return build(trace); });
 #pragma once
 
 #include <memory>
