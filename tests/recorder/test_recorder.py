@@ -1,0 +1,331 @@
+"""What is left of a recording, whatever its program did: recorder_target records, `stepscope` reads.
+
+The program publishes apart from the recorder what it did, where that is compared.
+"""
+
+import json
+import os
+import pathlib
+import random
+import shutil
+import signal
+import struct
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+STEPSCOPE = pathlib.Path(os.environ.get("STEPSCOPE_BIN", ROOT / ".venv/bin/stepscope")).absolute()
+TARGET = STEPSCOPE.resolve().parent / "recorder_target"
+
+
+def run(*args: Any, check: bool = True, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(TARGET), *map(str, args)], check=check, capture_output=True, text=True, timeout=timeout
+    )
+
+
+def query(path: pathlib.Path, sql: str) -> list[list[Any]]:
+    command = [str(STEPSCOPE), "query", str(path), sql, "--format", "json"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    rows: list[list[Any]] = json.loads(done.stdout)["rows"]
+    return rows
+
+
+def report(path: pathlib.Path, view: str = "tracks") -> dict[str, Any]:
+    command = [str(STEPSCOPE), "report", str(path), "--view", view, "--format", "json", "--limit", "0"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    table: dict[str, Any] = json.loads(done.stdout)
+    return table
+
+
+def calls(path: pathlib.Path) -> dict[str, int]:
+    return dict(query(path, "SELECT name, count(*) FROM slices GROUP BY name"))
+
+
+@pytest.fixture
+def folder(tmp_path: pathlib.Path) -> pathlib.Path:
+    return tmp_path / "run"
+
+
+def test_everything_that_can_be_recorded_is_read(folder: pathlib.Path) -> None:
+    run("kinds", folder)
+    assert not list(folder.glob("*.pool"))
+    names = calls(folder)
+    assert names["train_step"] == 3
+    assert names["forward"] == 3
+    assert names["backward"] == 3
+    assert names["checkpoint"] == 3
+    assert names["outer"] == names["inner"] == 2
+    assert {name for name in names if name.startswith("step ")} == {"step 0", "step 1", "step 2"}
+    inside = query(
+        folder,
+        "SELECT count(*) FROM slices c JOIN slices p ON c.parent = p.id"
+        " WHERE c.name = 'forward' AND p.name = 'train_step'",
+    )
+    assert inside == [[3]]
+    arrows = query(
+        folder,
+        "SELECT a.name, b.name FROM flows f JOIN slices a ON f.from_slice = a.id"
+        " JOIN slices b ON f.to_slice = b.id",
+    )
+    assert arrows == [["forward", "backward"]] * 3
+    values = query(folder, "SELECT value FROM counters JOIN tracks ON tracks.id = counters.track"
+                           " WHERE tracks.name = 'loss' ORDER BY time_ns")  # fmt: skip
+    assert [value for (value,) in values] == [0.5, 0.25, 0.5 / 3]
+    tracks = {row[0] for row in query(folder, "SELECT name FROM tracks")}
+    assert "the main thread of all" in tracks
+    assert "renamed" in tracks
+    stats = report(folder)["stats"]
+    assert not stats.get("records_dropped")
+
+
+def kill_and_check(folder: pathlib.Path, delay_s: float, threads: int = 8) -> int:
+    """Kills a recording at some moment; every thread must have all of its records but the last."""
+    process = subprocess.Popen([str(TARGET), "count", str(folder), str(threads)])
+    time.sleep(delay_s)
+    process.kill()
+    process.wait()
+    if not (folder / "progress").exists() or not list(folder.glob("*.sscope")):
+        return 0
+    data = (folder / "progress").read_bytes()
+    progress = struct.unpack(f"<{threads}Q", data[: 8 * threads])
+    rows = query(
+        folder,
+        "SELECT tracks.name, count(*), min(value), max(value), sum(value) FROM counters"
+        " JOIN tracks ON tracks.id = counters.track GROUP BY tracks.id",
+    )
+    dropped = report(folder)["stats"].get("records_dropped", 0)
+    found = {name: (count, low, high, total) for name, count, low, high, total in rows}
+    for thread in range(threads):
+        count, low, high, total = found.get(f"thread {thread}", (0, 0, -1, 0))
+        written = progress[thread]
+        assert high <= written, "a record that nobody wrote"
+        if dropped == 0:
+            assert high >= written - 64, f"thread {thread}: {written} written, {high + 1} kept"
+            assert count == high + 1, "a gap, or a record twice"
+            if count:
+                assert low == 0
+                assert total == high * (high + 1) / 2
+        else:
+            assert count <= high + 1
+    return sum(progress)
+
+
+def killed_runs(times: int, tmp_path: pathlib.Path) -> None:
+    random.seed(7)
+    records = 0
+    for i in range(times):
+        folder = tmp_path / str(i)
+        # From before the first record to some turns of the drain.
+        records += kill_and_check(folder, random.choice([0.005, 0.02, 0.1]) * (0.5 + random.random()))
+        shutil.rmtree(folder, ignore_errors=True)
+    assert records > times * 1000
+
+
+def test_a_killed_program_leaves_all_but_the_last_records(tmp_path: pathlib.Path) -> None:
+    killed_runs(30, tmp_path)
+
+
+@pytest.mark.heavy
+def test_a_program_killed_at_200_moments_leaves_all_but_the_last_records(
+    tmp_path: pathlib.Path,
+) -> None:
+    killed_runs(200, tmp_path)
+
+
+@pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGABRT, signal.SIGKILL])
+def test_a_crash_leaves_a_recording_that_can_be_read(folder: pathlib.Path, number: int) -> None:
+    done = run("crash", folder, int(number), check=False)
+    assert done.returncode == -number  # the program died as it would without us
+    names = calls(folder)
+    assert names["outer"] == names["inner"] == 1000
+    assert names["open when it crashed"] == 1
+    assert report(folder)["stats"]["records_recovered"] > 0
+
+
+def test_forked_children_record_for_themselves(folder: pathlib.Path) -> None:
+    check_forks(folder, 60)
+
+
+@pytest.mark.heavy
+def test_a_storm_of_1000_forks(folder: pathlib.Path) -> None:
+    check_forks(folder, 1000)
+
+
+def check_forks(folder: pathlib.Path, children: int) -> None:
+    run("forks", folder, children)
+    files = list(folder.glob("*.sscope"))
+    assert len(files) == children + 1
+    names = calls(folder)
+    assert names["outer"] == 10 + children + 5 * children
+    processes = query(folder, "SELECT count(DISTINCT pid) FROM tracks")
+    assert processes == [[children + 1]]
+    # The parent's records are the parent's alone: none of a child's went into its pages.
+    parents = max(query(folder, "SELECT count(*) FROM slices s JOIN tracks t ON s.track = t.id"
+                                " WHERE s.name = 'outer' GROUP BY t.pid"))  # fmt: skip
+    assert parents == [10 + children]
+
+
+def test_short_threads(folder: pathlib.Path) -> None:
+    check_threads(folder, 1000)
+
+
+@pytest.mark.heavy
+def test_5000_short_threads(folder: pathlib.Path) -> None:
+    check_threads(folder, 5000)
+
+
+def check_threads(folder: pathlib.Path, threads: int) -> None:
+    run("threads", folder, threads)
+    assert calls(folder)["outer"] == 20 * threads
+    per_thread = query(
+        folder,
+        "SELECT min(n), max(n), count(*) FROM (SELECT count(*) AS n FROM slices"
+        " WHERE name = 'outer' GROUP BY track)",
+    )
+    assert per_thread == [[20, 20, threads]]
+
+
+def test_thousands_of_threads_at_once(folder: pathlib.Path) -> None:
+    run("at-once", folder, 2000)
+    assert calls(folder)["outer"] == 2 * 2000
+    assert not report(folder)["stats"].get("records_dropped")
+
+
+def test_a_daemon_that_closes_every_descriptor(folder: pathlib.Path) -> None:
+    run("daemon", folder)
+    log = folder.parent / "daemon.log"
+    deadline = time.monotonic() + 30
+    while not (log.exists() and log.read_bytes()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    # Nothing of ours went into the files that took our numbers.
+    assert log.read_bytes() == b"daemon was here\n"
+    assert calls(folder)["outer"] == 10 + 10 + 100_000
+
+
+def test_a_program_that_closes_every_descriptor(folder: pathlib.Path) -> None:
+    run("close-all", folder)
+    assert (folder.parent / "program.log").read_bytes() == b"program was here\n"
+    assert calls(folder)["outer"] == 10 + 200_000
+    assert not list(folder.glob("*.pool"))
+
+
+def test_a_chain_of_execs(folder: pathlib.Path) -> None:
+    run("exec", folder, 5)
+    assert len(list(folder.glob("*.sscope"))) == 6
+    assert calls(folder)["outer"] == 6 * 10
+
+
+def test_starting_and_stopping_while_threads_record(folder: pathlib.Path) -> None:
+    run("restart", folder, 40)
+    for i in range(40):
+        names = calls(folder / str(i))
+        assert names["outer"] >= 1000
+        stats = report(folder / str(i))["stats"]
+        assert not stats.get("records_lost")
+        assert not stats.get("records_recovered")
+
+
+def test_a_folder_that_vanishes_does_not_hurt_the_program(folder: pathlib.Path) -> None:
+    done = run("vanish", folder)
+    assert done.stdout.startswith("stop: 1 ")
+    assert "was removed" in done.stdout
+
+
+def test_memory_stays_flat_whatever_the_length(folder: pathlib.Path) -> None:
+    check_flat(folder, 400)
+
+
+@pytest.mark.heavy
+def test_memory_stays_flat_over_10_gb(folder: pathlib.Path) -> None:
+    check_flat(folder, 10_000, timeout=900)
+
+
+def check_flat(folder: pathlib.Path, megabytes: int, timeout: float = 120) -> None:
+    done = run("much", folder, megabytes, timeout=timeout)
+    first_kb, last_kb = map(int, done.stdout.split())
+    assert last_kb < 200_000  # the pool's 128 MB, and the program
+    assert last_kb - first_kb < 140_000
+    files = list(folder.glob("*.sscope"))
+    assert sum(file.stat().st_size for file in files) <= 8 << 20
+    # The ring keeps the newest: it says so, and what it keeps has no gap.
+    stats = report(folder)["stats"]
+    assert stats["records_expired"] > 0
+    assert not stats.get("records_lost")
+
+
+@pytest.fixture
+def small_disk(tmp_path: pathlib.Path) -> Iterator[pathlib.Path]:
+    """A file system of 8 MB."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=8m", "none", str(disk)], capture_output=True, text=True
+    )
+    if mounted.returncode != 0:
+        pytest.skip(f"no right to mount a small disk: {mounted.stderr.strip()}")
+    yield disk
+    subprocess.run(["umount", str(disk)], check=True)
+
+
+def test_a_full_disk_costs_records_and_says_so(small_disk: pathlib.Path) -> None:
+    folder = small_disk / "run"
+    done = run("disk-full", folder)  # the program ends well
+    assert done.stdout.startswith("stop: 1 ")
+    assert "No space left on device" in done.stdout
+    stats = report(folder)["stats"]
+    kept = query(folder, "SELECT count(*) FROM counters")[0][0]
+    assert kept > 100_000
+    assert stats["records_dropped"] > 0
+    assert kept + stats["records_dropped"] == 3_000_000
+
+
+def test_a_folder_that_can_not_be_written_is_said_at_the_start(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "file").write_text("")
+    done = run("disk-full", tmp_path / "file" / "run", check=False)
+    assert done.returncode == 1
+    assert done.stdout.startswith("start: ")
+
+
+@pytest.fixture
+def long_run(folder: pathlib.Path) -> Iterator[Callable[[], pathlib.Path]]:
+    process = subprocess.Popen([str(TARGET), "long", str(folder)], stdout=subprocess.PIPE)
+    assert process.stdout
+    process.stdout.readline()
+
+    yield lambda: folder
+    process.kill()
+    process.wait()
+    process.stdout.close()
+
+
+def test_a_recording_is_read_while_it_is_written(long_run: Callable[[], pathlib.Path]) -> None:
+    folder = long_run()
+    counts = []
+    for _ in range(5):
+        time.sleep(0.2)
+        counts.append(calls(folder)["outer"])
+        stats = report(folder)["stats"]
+        assert not stats.get("records_lost")
+    assert counts == sorted(counts)
+    assert counts[0] < counts[-1]
+
+
+def test_the_systems_counters_are_recorded(folder: pathlib.Path) -> None:
+    run("counters", folder)
+    series = {
+        (name, series)
+        for name, series in query(folder, "SELECT DISTINCT name, series FROM tracks"
+                                          " WHERE kind = 'counter'")  # fmt: skip
+    }
+    assert ("CPU", "user") in series
+    assert ("memory", "RSS") in series
+    busy = query(folder, "SELECT max(value) FROM counters JOIN tracks ON tracks.id = counters.track"
+                         " WHERE name = 'CPU' AND series = 'user'")[0][0]  # fmt: skip
+    assert 0.1 < busy < 64
