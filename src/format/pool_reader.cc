@@ -399,12 +399,14 @@ Status PoolCopier::write_blocks(PoolContents& contents) {
   return {};
 }
 
-Result<PoolContents> copy_pool(const Source& source, const std::string& name) {
+Result<PoolContents> copy_pool(const Source& source, const std::string& name,
+                               bool looks_for_process) {
   PoolContents contents;
   PoolCopier copier(source);
   if (Status status = copier.read_header(contents); !status) {
     return Status::error(name + ": " + status.message());
   }
+  contents.is_running = looks_for_process && is_running(contents.pid, contents.start_time);
   copier.copy_chunks();
   copier.copy_journals();
   if (Status status = copier.write_blocks(contents); !status) return status;
@@ -421,11 +423,16 @@ Result<PoolContents> read_pool(const std::string& path) {
   struct stat info {};
   if (::fstat(descriptor, &info) != 0) return Status::error(path + ": " + std::strerror(errno));
   if (!S_ISREG(info.st_mode)) return Status::error(path + ": is no regular file");
-  return copy_pool(source, path);
+  while (true) {
+    auto contents = copy_pool(source, path, true);
+    if (!contents || !contents->is_running) return contents;
+    // Where it ended in the meantime the pool is at rest, and the copy may have gaps.
+    if (is_running(contents->pid, contents->start_time)) return contents;
+  }
 }
 
 Result<PoolContents> read_pool(std::span<const uint8_t> file, const std::string& name) {
-  return copy_pool(MemorySource(file), name);
+  return copy_pool(MemorySource(file), name, false);
 }
 
 bool stat_shows_running(std::string_view stat, uint64_t start_time) {

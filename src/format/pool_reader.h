@@ -5,7 +5,6 @@
 //   auto pool = read_pool("run/1234.pool");
 //   if (!pool) return pool.status();                  // no pool, or one of another version
 //   auto reader = BlockReader::open(pool->blocks);
-//   bool goes_on = is_running(pool->pid, pool->start_time);
 //
 // The recording process may write all the while. Every chunk and journal is copied between two
 // looks at its header, and left out where it changed its use meanwhile: its contents are in the
@@ -30,6 +29,8 @@ struct PoolContents {
   uint64_t file_id = 0;  // of the .sscope file that it belongs to
   int64_t pid = 0;
   uint64_t start_time = 0;
+  // That process was there while the pool was copied, if pid and start time are of this boot.
+  bool is_running = false;
   uint64_t dropped = 0;  // records that no block and no chunk tells of
   std::vector<uint8_t> blocks;
   uint64_t words = 0;           // of records, in `blocks`
