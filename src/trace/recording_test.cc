@@ -334,5 +334,18 @@ TEST_F(RunFolder, HasTheAllocationsAndArrowsOfRecords) {
   EXPECT_EQ(stat(Stat::kEventsSkipped), 1u);  // an allocation of two words
 }
 
+// STEPSCOPE_CORPUS_OUT=fuzz/corpus/sscope build/release/trace_test --gtest_filter=RunFolder.*Seeds*
+TEST_F(RunFolder, WritesTheSeedsOfTheFuzzerWhenAsked) {
+  const char* folder = std::getenv("STEPSCOPE_CORPUS_OUT");
+  if (folder == nullptr) GTEST_SKIP() << "STEPSCOPE_CORPUS_OUT is not set";
+  RecordingForTests file({.segment = 1});
+  file.records(5, {begin(0), pack_record(kExtended, pack_extended(3, 1), 1), 77, end(0)});
+  file.records(7, {77, end(0), begin(1), pack_record(kExtended, pack_extended(4, 1), 1), 77,
+                   pack_record(kExtended, pack_extended(1, 3), 1), 16, 512, 0, end(1), end(2)});
+  file.records(30, {begin(0), end(1)}, 90, 4);
+  file.close();
+  file.save(std::string(folder) + "/recording_words.sscope");
+}
+
 }  // namespace
 }  // namespace stepscope
