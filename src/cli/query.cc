@@ -53,7 +53,9 @@ void add_query(CLI::App& app, Action& action) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(kCommand, "Ask a trace anything, in SQL");
   command->description(kDescription);
-  command->add_option("PATH", options->path, "A trace file; \"-\" is standard input")
+  command
+      ->add_option("PATH", options->path,
+                   "A trace file or the folder of a run; \"-\" is standard input")
       ->required()
       ->type_name("");
   command->add_option("SQL", options->sql, "One SELECT statement")->required()->type_name("");

@@ -8,6 +8,7 @@
 #include "ingest/sscope.h"
 #include "ingest/torch_memory_timeline.h"
 #include "ingest/trace_paths.h"
+#include "trace/trace_file.h"
 
 namespace stepscope {
 namespace {
@@ -51,6 +52,7 @@ Result<Trace> load_source(ByteSource& source, const LoadOptions& options) {
 Result<Trace> load(const std::string& path, const LoadOptions& options) {
   const Result<std::string> file = find_trace_file(path);
   if (!file) return file.status();
+  if (is_folder(*file)) return load_run(*file);
   Result<std::unique_ptr<ByteSource>> source = ByteSource::open(*file);
   if (!source) return source.status();
   return load_source(**source, options);

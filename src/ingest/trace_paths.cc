@@ -6,6 +6,8 @@
 #include <string_view>
 #include <system_error>
 
+#include "trace/recording.h"
+
 namespace stepscope {
 namespace {
 
@@ -30,7 +32,7 @@ bool is_folder(const std::string& path) {
 
 Result<std::vector<std::string>> find_trace_files(const std::string& path) {
   if (path.empty()) return Status::error("'': an empty name is no file");
-  if (!is_folder(path)) return std::vector<std::string>{path};
+  if (!is_folder(path) || is_run_folder(path)) return std::vector<std::string>{path};
   std::error_code error;
   std::vector<std::string> files;
   fs::directory_iterator at(path, error);

@@ -1,4 +1,6 @@
-// Which files a user means by a PATH: a file, "-" for standard input, or a folder with traces.
+// Which files a user means by a PATH: a file, "-" for standard input, a folder with traces, or the
+// folder of a run. A folder is a run where it holds recordings (trace/recording.h): these are one
+// trace, and what else lies there is not a part of it.
 #pragma once
 
 #include <string>
@@ -8,12 +10,12 @@
 
 namespace stepscope {
 
-// The path itself, or the trace files in the folder, by name. Only the folder's own files are
-// looked at, and only at their names: .sscope, .json, .json.gz, .json.zst. Fails with "<path>: no
-// such file" or with "<path>: no trace files in this folder".
+// The path itself, also of a run, or the trace files in the folder, by name. Only the folder's own
+// files are looked at, and only at their names: .sscope, .json, .json.gz, .json.zst. Fails with
+// "<path>: no such file" or with "<path>: no trace files in this folder".
 Result<std::vector<std::string>> find_trace_files(const std::string& path);
 
-// The same where only one file will do: "<path>: 3 traces in this folder, name one: a.json, …".
+// The same where only one trace will do: "<path>: 3 traces in this folder, name one: a.json, …".
 Result<std::string> find_trace_file(const std::string& path);
 
 bool is_folder(const std::string& path);

@@ -6,6 +6,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include "ingest/load.h"
+#include "trace/recording_for_tests.h"
+
 namespace stepscope {
 namespace {
 
@@ -51,6 +54,25 @@ TEST_F(TracePaths, NamesTheTracesWhereOneIsWanted) {
   add("b.json");
   EXPECT_EQ(find_trace_file(folder_).status().message(),
             folder_ + ": 2 traces in this folder, name one: a.json, b.json");
+}
+
+TEST_F(TracePaths, TakesAFolderWithRecordingsAsOneRun) {
+  add("a.json");
+  RecordingForTests({.file_id = 0}).save(folder_ + "/converted.sscope");
+  EXPECT_EQ(find_trace_files(folder_)->size(), 2u);
+  for (const uint64_t id : {1, 2}) {
+    RecordingForTests file({.file_id = id});
+    file.records(0, {format::pack_record(format::RecordKind::kInstant, 0, 5)});
+    file.close();
+    file.save(folder_ + "/" + std::to_string(id) + ".sscope");
+  }
+  EXPECT_EQ(*find_trace_files(folder_), std::vector<std::string>{folder_});
+  EXPECT_EQ(*find_trace_file(folder_), folder_);
+  const auto trace = load(folder_);
+  ASSERT_TRUE(trace.ok()) << trace.status().message();
+  EXPECT_EQ(trace->slices().size(), 2u);
+  EXPECT_EQ(trace->processes().size(), 2u);
+  EXPECT_EQ(load(folder_ + "/1.sscope")->slices().size(), 1u);
 }
 
 }  // namespace

@@ -51,7 +51,8 @@ int64_t ClockTable::to_ns(uint64_t tick) const {
   const double offset_ns = ticks_since(from.ticks, tick) * ns_per_tick;
   constexpr double kLimit = 2 * static_cast<double>(kLimitNs);
   const auto whole_ns = static_cast<int64_t>(std::clamp(offset_ns, -kLimit, kLimit));
-  return std::clamp(from.monotonic_ns + whole_ns, -kLimitNs, kLimitNs);
+  const int64_t ns = std::clamp(from.monotonic_ns + whole_ns, -kLimitNs, kLimitNs);
+  return std::clamp(ns + shift_ns_, -kLimitNs, kLimitNs);
 }
 
 int64_t ClockTable::realtime_base_ns() const {

@@ -26,14 +26,18 @@ class ClockTable {
   // Call once after the last add(). Triples that contradict an earlier one are dropped.
   void settle();
 
+  // Moves all times: for a recording whose monotonic clock is not the trace's.
+  void shift_ns(int64_t ns) { shift_ns_ = ns; }
+
   bool empty() const { return triples_.empty(); }
   // On the monotonic clock; within TraceBuilder's limits whatever the triples say.
   int64_t to_ns(uint64_t tick) const;
-  // Monotonic time + this is ns since 1970; 0 where nothing is known.
+  // Monotonic time (not shifted) + this is ns since 1970; 0 where nothing is known.
   int64_t realtime_base_ns() const;
 
  private:
   std::vector<Triple> triples_;  // after settle(): by ticks, all different
+  int64_t shift_ns_ = 0;
   uint64_t ticks_per_second_ = 1'000'000'000;
 };
 

@@ -169,7 +169,7 @@ Status DefinitionReader::read_processes(const BlockView& block, ColumnDecoder& d
   translate(labels);
   for (size_t i = 0; i < ids.size(); ++i) {
     const auto [it, is_new] = processes_.try_emplace(ids[i], 0);
-    if (is_new) it->second = builder_.add_process({numbers[i], texts[i]});
+    if (is_new) it->second = builder_.add_new_process({numbers[i], texts[i]});
     Process& process = builder_.process(it->second);
     process.name = names[i];
     process.labels = labels[i];

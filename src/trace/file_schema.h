@@ -21,6 +21,11 @@ inline constexpr uint8_t kMetadataOfFile = 2;  // of the file, not an entry of T
 inline constexpr std::string_view kFormatKey = "stepscope.format";  // what it was converted from
 inline constexpr std::string_view kSourceKey = "stepscope.source";
 inline constexpr std::string_view kClockBaseKey = "stepscope.clock_base_ns";
+// The same, of recordings.
+inline constexpr std::string_view kBootIdKey = "stepscope.boot_id";
+inline constexpr std::string_view kSegmentKey = "stepscope.segment";
+inline constexpr std::string_view kPoolKey = "stepscope.pool";
+inline constexpr std::string_view kClosedKey = "stepscope.closed";
 
 // kFlags of process and track blocks.
 inline constexpr uint8_t kHasSortIndex = 1;

@@ -38,9 +38,12 @@ Result<std::unique_ptr<FileSliceStream>> FileSliceStream::open(std::span<const u
 Status FileSliceStream::check_order(const format::BlockReader& reader) {
   std::unordered_set<uint32_t> tracks;
   const BlockInfo* before = nullptr;
+  constexpr auto kIsRecording = "a recording with raw records can only be loaded whole";
+  // Where there is no block of records yet, they are in its pool.
+  if (reader.file_header().file_id != 0) return Status::error(kIsRecording);
   for (const BlockInfo& info : reader.blocks()) {
     if (info.header.type == BlockType::kRecords) {
-      return Status::error("a recording with raw records can only be loaded whole");
+      return Status::error(kIsRecording);
     }
     if (info.header.type != BlockType::kSlices) continue;
     const bool goes_on = before != nullptr && before->header.stream == info.header.stream;

@@ -4,20 +4,25 @@
 #include <bit>
 #include <string>
 
+#include "format/pool_layout.h"
+
 namespace stepscope {
 namespace {
 
 using format::BlockView;
 using format::Column;
+using format::ExtendedRecord;
 using format::Record;
 using format::RecordKind;
 
 // What a track or a label takes in memory, in slices.
 constexpr uint64_t kTrackWeight = 16;
+// Words of one thread; more than a century of them, and sums of such numbers do not wrap.
+constexpr uint64_t kMaxWords = uint64_t{1} << 60;
 
 }  // namespace
 
-Status RecordDecoder::read(const BlockView& block, format::ColumnDecoder& decoder) {
+Status RecordDecoder::read(const BlockView& block, format::ColumnDecoder& decoder, Gap gap) {
   std::vector<uint32_t> lower, upper;
   if (Status status = decoder.decode_rows(block, Column::kTicks, lower); !status) return status;
   if (Status status = decoder.decode_rows(block, Column::kPayload, upper); !status) return status;
@@ -39,28 +44,54 @@ Status RecordDecoder::read(const BlockView& block, format::ColumnDecoder& decode
   }
 
   Thread& thread = threads_[stream];
+  Result<uint64_t> first_word = thread.next_word;
+  if (block.has(Column::kFirstWord)) {
+    first_word = decoder.decode_one<uint64_t>(block, Column::kFirstWord);
+  }
+  if (!first_word) return first_word.status();
+  if (*first_word > kMaxWords) return Status::error("begins after more words than there can be");
+
+  const int64_t first_ns = clock_.to_ns(*first_tick);
+  const auto seen = find_words_seen(thread, *first_word, first_ns, gap);
+  if (!seen || *seen > lower.size() || (*seen == lower.size() && *seen > 0)) return {};
+  thread.next_word = *first_word + lower.size();
   thread.track = definitions_.track(*track);
   thread.tick = *first_tick;
-  const int64_t first_ns = clock_.to_ns(*first_tick);
-  if (!thread.has_begun) thread.step_from_ns = first_ns;
+  if (!thread.has_begun) thread.begin_ns = thread.step_from_ns = first_ns;
   thread.has_begun = true;
   enter(thread, *context);
-  if (*dropped > 0) count_dropped(thread, *dropped, first_ns);
+  if (*dropped > 0 && *seen == 0) count_dropped(thread, *dropped, first_ns);
 
   std::vector<uint64_t> words(lower.size());
   for (size_t i = 0; i < words.size(); ++i) words[i] = format::join_halves(lower[i], upper[i]);
-  read_words(thread, words);
+  read_words(thread, words, *seen);
   return {};
 }
 
+std::optional<uint64_t> RecordDecoder::find_words_seen(Thread& thread, uint64_t first_word,
+                                                       int64_t first_ns, Gap gap) {
+  if (thread.is_left_out) return std::nullopt;
+  if (first_word <= thread.next_word) return thread.next_word - first_word;
+  const uint64_t missing = first_word - thread.next_word;
+  if (!thread.has_begun && thread.losses == 0 && begins_late_) {
+    builder_.stats().add(Stat::kRecordsExpired, missing);
+    thread.begins_late = true;
+  } else if (gap == Gap::kNotYet) {
+    thread.is_left_out = true;
+    return std::nullopt;
+  } else {
+    builder_.stats().add(Stat::kRecordsLost, missing);
+    count_dropped(thread, 0, first_ns);
+  }
+  return 0;
+}
+
 void RecordDecoder::lose(uint32_t stream) {
-  const auto it = threads_.find(stream);
-  if (it == threads_.end()) return;
-  Thread& thread = it->second;
+  Thread& thread = threads_[stream];
   count_dropped(thread, 0, clock_.to_ns(thread.tick));
 }
 
-void RecordDecoder::read_words(Thread& thread, std::span<const uint64_t> words) {
+void RecordDecoder::read_words(Thread& thread, std::span<const uint64_t> words, uint64_t seen) {
   uint64_t cut = 0;
   for (size_t i = 0; i < words.size();) {
     const uint64_t word = words[i];
@@ -69,19 +100,27 @@ void RecordDecoder::read_words(Thread& thread, std::span<const uint64_t> words) 
       ++cut;
       break;
     }
-    const uint64_t first_word = following > 0 ? words[i + 1] : 0;
+    const auto record_words = words.subspan(i + 1, following);
+    const bool is_new = i >= seen;
     i += 1 + following;
     if (word == 0) continue;
-    builder_.stats().add(Stat::kEventsRead);
     const Record record = format::unpack_record(word);
     thread.tick += record.ticks_delta;
-    if (record.kind == RecordKind::kClockSync) thread.tick = first_word;
-    read_record(thread, record, first_word);
+    if (record.kind == RecordKind::kClockSync) thread.tick = record_words[0];
+    if (is_new) {
+      builder_.stats().add(Stat::kEventsRead);
+      read_record(thread, record, record_words);
+    } else {
+      // What was seen before only leads to the time and the context of what was not.
+      if (record.kind == RecordKind::kContext) enter(thread, record.value);
+      cut += i > seen;  // the two copies do not agree where this record ends
+    }
   }
   builder_.stats().add(Stat::kEventsSkipped, cut);
 }
 
-void RecordDecoder::read_record(Thread& thread, const Record& record, uint64_t word) {
+void RecordDecoder::read_record(Thread& thread, const Record& record,
+                                std::span<const uint64_t> words) {
   const int64_t now_ns = clock_.to_ns(thread.tick);
   last_ns_ = has_time_ ? std::max(last_ns_, now_ns) : now_ns;
   has_time_ = true;
@@ -97,8 +136,8 @@ void RecordDecoder::read_record(Thread& thread, const Record& record, uint64_t w
     case RecordKind::kCounterI64:
     case RecordKind::kCounterF64: {
       const double value = record.kind == RecordKind::kCounterF64
-                               ? std::bit_cast<double>(word)
-                               : static_cast<double>(static_cast<int64_t>(word));
+                               ? std::bit_cast<double>(words[0])
+                               : static_cast<double>(static_cast<int64_t>(words[0]));
       TrackId counter{record.value};
       definitions_.translate(std::span(&counter, 1));
       builder_.add_counter_value(counter, now_ns, value);
@@ -116,10 +155,42 @@ void RecordDecoder::read_record(Thread& thread, const Record& record, uint64_t w
     case RecordKind::kDropped:
       return count_dropped(thread, record.value, now_ns);
     case RecordKind::kExtended:
-      return;  // no subtype is known yet
+      return read_extended(thread, format::extended_subtype(record.value), words, now_ns);
     default:
       builder_.stats().add(Stat::kEventsSkipped);
   }
+}
+
+void RecordDecoder::read_extended(Thread& thread, uint32_t subtype, std::span<const uint64_t> words,
+                                  int64_t now_ns) {
+  const auto type = static_cast<ExtendedRecord>(subtype);
+  const bool is_flow = type == ExtendedRecord::kFlowBegin || type == ExtendedRecord::kFlowEnd;
+  const bool is_allocation = type == ExtendedRecord::kAllocate || type == ExtendedRecord::kFree;
+  if (!is_flow && !is_allocation) return;  // from a newer version
+  if (words.size() < (is_flow ? 1u : 3u)) {
+    builder_.stats().add(Stat::kEventsSkipped);
+    return;
+  }
+  Context& context = current(thread);
+  if (is_flow) {
+    const SliceRef slice = context.open.empty() ? kNoSliceRef : context.open.back().slice;
+    if (type == ExtendedRecord::kFlowBegin) {
+      flows_.begin(words[0], slice, now_ns);
+    } else {
+      flows_.end(words[0], slice, now_ns);
+    }
+    return;
+  }
+  if (words[1] > INT64_MAX) {
+    builder_.stats().add(Stat::kValuesSkipped);
+    return;
+  }
+  const auto bytes = static_cast<int64_t>(words[1]);
+  builder_.add_allocation(context.track, {.time_ns = now_ns,
+                                          .address = words[0],
+                                          .bytes = type == ExtendedRecord::kFree ? -bytes : bytes,
+                                          .device_type = static_cast<int16_t>(words[2] >> 32),
+                                          .device_id = static_cast<int16_t>(words[2])});
 }
 
 void RecordDecoder::enter(Thread& thread, uint32_t id) {
@@ -163,8 +234,7 @@ void RecordDecoder::end(Thread& thread, uint32_t label_plus_1, int64_t now_ns) {
     const LabelId label = definitions_.label(LabelId{label_plus_1 - 1});
     const auto open = context.open_by_label.find(index(label));
     if (open == context.open_by_label.end() || open->second == 0) {
-      builder_.stats().add(Stat::kEndsWithoutBegin);
-      return;
+      return end_without_begin(thread, label, now_ns);
     }
     size_t at = context.open.size() - 1;
     while (context.open[at].label != label) --at;
@@ -173,8 +243,20 @@ void RecordDecoder::end(Thread& thread, uint32_t label_plus_1, int64_t now_ns) {
     close_down_to(context, context.open.size() - 1, now_ns, 1);
   } else {
     close_down_to(context, 0, thread.lost_at_ns, 0);
-    builder_.stats().add(Stat::kEndsWithoutBegin);
+    const bool has_expired = thread.begins_late && context.losses_seen == 0;
+    builder_.stats().add(has_expired ? Stat::kBeginsExpired : Stat::kEndsWithoutBegin);
   }
+}
+
+// Where the thread's older records have expired, what ends now was open when they ended.
+void RecordDecoder::end_without_begin(Thread& thread, LabelId label, int64_t now_ns) {
+  const Context& context = *thread.context;
+  if (!thread.begins_late || !context.open.empty() || context.losses_seen != 0) {
+    builder_.stats().add(Stat::kEndsWithoutBegin);
+    return;
+  }
+  builder_.add_slice(context.track, thread.begin_ns, now_ns - thread.begin_ns, label);
+  builder_.stats().add(Stat::kBeginsExpired);
 }
 
 void RecordDecoder::close_down_to(Context& context, size_t keep, int64_t now_ns,
@@ -216,6 +298,7 @@ void RecordDecoder::finish() {
   for (auto& [stream, thread] : threads_) {
     for (auto& [id, context] : thread.contexts) close_down_to(context, 0, last_ns_, 0);
   }
+  flows_.finish(builder_);
 }
 
 }  // namespace stepscope

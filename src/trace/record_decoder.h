@@ -11,10 +11,16 @@
 // An end that carries its label closes the innermost open slice of that label, and what is open
 // inside of it; one without closes the innermost. Across lost records nests are not to be trusted:
 // an end without a label then closes nothing that was opened before the loss.
+//
+// Blocks that say which word of the thread they begin with (Column::kFirstWord) may repeat words,
+// as file and pool do: each word counts once. Missing words are counted: as lost, or, before the
+// first block of a thread where a ring has removed older files, as expired. A slice that was open
+// at such a begin is shown from there.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -25,6 +31,7 @@
 #include "format/record.h"
 #include "trace/clock_table.h"
 #include "trace/definition_reader.h"
+#include "trace/flow_matcher.h"
 #include "trace/row_budget.h"
 #include "trace/trace_builder.h"
 
@@ -37,7 +44,15 @@ class RecordDecoder {
                 RowBudget& budget)
       : builder_(builder), definitions_(definitions), clock_(clock), budget_(budget) {}
 
-  Status read(const format::BlockView& block, format::ColumnDecoder& decoder);
+  // What it means that words are missing before a block.
+  enum class Gap : uint8_t {
+    kLoss,
+    kNotYet,  // the pool of a program that runs: they are left for the next reading, as is the rest
+  };
+
+  // Older files of the recording are not there: what begins late has expired.
+  void set_begins_late() { begins_late_ = true; }
+  Status read(const format::BlockView& block, format::ColumnDecoder& decoder, Gap gap = Gap::kLoss);
   void lose(uint32_t stream);
   void finish();
 
@@ -58,7 +73,11 @@ class RecordDecoder {
     std::map<uint32_t, Context> contexts;
     Context* context = nullptr;  // of the records that follow
     uint64_t tick = 0;
+    uint64_t next_word = 0;  // that many words were read
     bool has_begun = false;
+    bool is_left_out = false;  // Gap::kNotYet was met
+    bool begins_late = false;
+    int64_t begin_ns = 0;  // of the first record
     uint64_t losses = 0;
     int64_t lost_at_ns = 0;    // the last one
     int64_t step_from_ns = 0;  // the end of the step before, or the first record
@@ -66,12 +85,18 @@ class RecordDecoder {
     TrackId step_track{};
   };
 
-  void read_words(Thread& thread, std::span<const uint64_t> words);
-  void read_record(Thread& thread, const format::Record& record, uint64_t word);
+  // How many of the block's words were read before; nothing where the block is to be left out.
+  std::optional<uint64_t> find_words_seen(Thread& thread, uint64_t first_word, int64_t first_ns,
+                                          Gap gap);
+  void read_words(Thread& thread, std::span<const uint64_t> words, uint64_t seen);
+  void read_record(Thread& thread, const format::Record& record, std::span<const uint64_t> words);
+  void read_extended(Thread& thread, uint32_t subtype, std::span<const uint64_t> words,
+                     int64_t now_ns);
   void enter(Thread& thread, uint32_t context);
   Context& current(Thread& thread);
   void begin(Thread& thread, LabelId label, int64_t now_ns);
   void end(Thread& thread, uint32_t label_plus_1, int64_t now_ns);
+  void end_without_begin(Thread& thread, LabelId label, int64_t now_ns);
   void end_step(Thread& thread, uint32_t number, int64_t now_ns);
   void count_dropped(Thread& thread, uint64_t records, int64_t now_ns);
   // Closes what is above `keep` open slices; all but `closed_well` of them as begins without an
@@ -82,7 +107,9 @@ class RecordDecoder {
   DefinitionReader& definitions_;
   const ClockTable& clock_;
   RowBudget& budget_;
+  FlowMatcher flows_;
   std::map<uint32_t, Thread> threads_;
+  bool begins_late_ = false;
   int64_t last_ns_ = 0;
   bool has_time_ = false;
 };

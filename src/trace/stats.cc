@@ -11,6 +11,7 @@ constexpr std::array<std::string_view, kStatCount> kNames = {
     "ends_without_begin", "slices_overlapping", "durations_negative", "depth_clamped",
     "flows_unbound",      "values_skipped",     "bytes_truncated",    "blocks_damaged",
     "blocks_unknown",     "bytes_lost",         "records_dropped",    "records_recovered",
+    "records_lost",       "records_expired",    "begins_expired",
 };
 
 }  // namespace
@@ -18,8 +19,15 @@ constexpr std::array<std::string_view, kStatCount> kNames = {
 std::string_view stat_name(Stat stat) { return kNames[static_cast<size_t>(stat)]; }
 
 bool stat_is_fault(Stat stat) {
-  // Kineto starts an arrow at every runtime call, also at those that launch nothing.
-  return stat != Stat::kEventsRead && stat != Stat::kFlowsUnbound;
+  switch (stat) {
+    case Stat::kEventsRead:
+    case Stat::kFlowsUnbound:  // Kineto starts an arrow at every runtime call, launch or not
+    case Stat::kRecordsExpired:
+    case Stat::kBeginsExpired:
+      return false;
+    default:
+      return true;
+  }
 }
 
 void Stats::note(std::string sentence) {

@@ -27,6 +27,9 @@ enum class Stat : uint8_t {
   kBytesLost,          // .sscope: in damaged blocks
   kRecordsDropped,     // the recorder was short of memory
   kRecordsRecovered,   // from the pool of a killed program
+  kRecordsLost,        // 8-byte words of a recorder's thread that are neither in file nor in pool
+  kRecordsExpired,     // words before the oldest file that a ring keeps
+  kBeginsExpired,      // slices whose begin is among these; shown from the first record kept
   kCount,
 };
 inline constexpr int kStatCount = static_cast<int>(Stat::kCount);

@@ -48,12 +48,16 @@ uint32_t TraceBuilder::add_process(ForeignId pid) {
   for (const uint32_t at : candidates) {
     if (data_.processes[at].pid == pid) return at;
   }
-  const uint32_t at = static_cast<uint32_t>(data_.processes.size());
+  const uint32_t at = add_new_process(pid);
+  candidates.push_back(at);
+  return at;
+}
+
+uint32_t TraceBuilder::add_new_process(ForeignId pid) {
   Process process;
   process.pid = pid;
   data_.processes.push_back(process);
-  candidates.push_back(at);
-  return at;
+  return static_cast<uint32_t>(data_.processes.size() - 1);
 }
 
 TrackId TraceBuilder::add_thread(ForeignId pid, ForeignId tid) {

@@ -58,6 +58,7 @@ class TraceBuilder {
   // Processes and tracks: the same ids give the same track. References stay valid until the next
   // add.
   uint32_t add_process(ForeignId pid);
+  uint32_t add_new_process(ForeignId pid);  // always a new one: a pid is used again, or by exec
   Process& process(uint32_t process) { return data_.processes[process]; }
   TrackId add_thread(ForeignId pid, ForeignId tid);
   TrackId add_counter(ForeignId pid, StringId name, StringId series);

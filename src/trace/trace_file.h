@@ -3,6 +3,7 @@
 //
 //   Status saved = save_trace(trace, "run.sscope", {});
 //   Result<Trace> trace = load_trace("run.sscope", {});
+//   Result<Trace> run = load_run("runs/monday", {});
 //
 // Definitions (strings, labels, processes, tracks) come before the first block that uses them, and
 // the arguments of slices right after these, so that every prefix of a file is a whole file and a
@@ -40,9 +41,14 @@ struct TraceReadOptions {
 
 // Fails only where this is no .sscope file at all. Damaged, torn or unknown blocks are counted in
 // the stats, and the rest is loaded. An id that leads nowhere is counted too: its string becomes
-// "?".
+// "?". Of a recording that was not closed, what its pool holds is loaded as well.
 Result<Trace> load_trace(const std::string& path, const TraceReadOptions& options = {});
+// The same from memory, where no pool can be found.
 Result<Trace> load_trace(std::span<const uint8_t> file, std::string source,
                          const TraceReadOptions& options = {});
+
+// All recordings in a run's folder (trace/recording.h) as one trace on one clock: a process each.
+// Fails where there is none that can be read.
+Result<Trace> load_run(const std::string& folder, const TraceReadOptions& options = {});
 
 }  // namespace stepscope

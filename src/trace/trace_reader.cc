@@ -1,378 +1,123 @@
-// load_trace(): the blocks of a .sscope file through a TraceBuilder.
+// load_trace() and load_run(): .sscope files, one or those of a run, through a TraceBuilder.
 #include <algorithm>
+#include <filesystem>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "base/mapped_file.h"
 #include "format/block_reader.h"
-#include "format/column_decoder.h"
-#include "trace/clock_table.h"
-#include "trace/definition_reader.h"
-#include "trace/prefault.h"
-#include "trace/record_decoder.h"
+#include "trace/recording.h"
 #include "trace/row_budget.h"
-#include "trace/slice_block_reader.h"
-#include "trace/slice_ranges.h"
 #include "trace/trace_builder.h"
 #include "trace/trace_file.h"
+#include "trace/trace_loader.h"
 
 namespace stepscope {
 namespace {
 
-using format::BlockInfo;
-using format::BlockType;
-using format::BlockView;
-using format::Column;
+using State = Recording::State;
 
-class TraceLoader {
+// Recordings, one after the other, into one trace.
+class RunLoader {
  public:
-  TraceLoader(const format::BlockReader& reader, uint64_t file_bytes,
-              const TraceReadOptions& options)
-      : reader_(reader),
-        file_bytes_(file_bytes),
-        budget_(options.max_rows ? RowBudget(*options.max_rows)
-                                 : RowBudget::for_file_of(file_bytes)),
-        definitions_(builder_, budget_),
-        records_(builder_, definitions_, clock_, budget_) {}
-
-  Trace load(std::string source) {
+  RunLoader(std::string source, const TraceReadOptions& options) : options_(options) {
     builder_.set_format("sscope");
     builder_.set_source(std::move(source));
-    reserve();
-    // Ticks can be told in ns only when all triples are known.
-    for_each_block([](BlockType type) { return type == BlockType::kClock; },
-                   [&](const BlockView& block) { return read_clock(block); });
-    clock_.settle();
-    if (!clock_.empty()) builder_.set_clock_base_ns(clock_.realtime_base_ns());
-    for_each_block(reads, [&](const BlockView& block) { return read(block); });
-    records_.finish();
-    count_damage();
+  }
+
+  void add(const Recording& recording, const std::string& note_prefix) {
+    for (const std::string& fault : recording.faults()) builder_.stats().note(fault);
+    add(recording.sources(note_prefix), recording.bytes(), recording.info(), recording.state(),
+        recording.begins_late());
+    if (const auto& pool = recording.pool()) {
+      builder_.stats().add(Stat::kRecordsDropped, pool->dropped);
+      builder_.stats().add(Stat::kBlocksDamaged, pool->pieces_damaged);
+      if (pool->pieces_damaged > 0) {
+        builder_.stats().note(note_prefix + std::to_string(pool->pieces_damaged) +
+                              " parts of the pool are damaged");
+      }
+    }
+  }
+
+  void add(const std::vector<BlockSource>& sources, uint64_t bytes, const RecordingInfo& info,
+           State state, bool begins_late) {
+    RowBudget budget =
+        options_.max_rows ? RowBudget(*options_.max_rows) : RowBudget::for_file_of(bytes);
+    TraceLoader loader(builder_, budget, sources);
+    align(loader, info.boot_id);
+    if (begins_late) loader.set_begins_late();
+    loader.load();
+    ++recordings_;
+    ++count_by_state_[static_cast<size_t>(state)];
+    if (state == State::kEnded) {
+      recovered_ += loader.records_from_pool();
+      builder_.stats().add(Stat::kRecordsRecovered, loader.records_from_pool());
+    }
+  }
+
+  Trace finish() {
+    note_states();
     return std::move(builder_).finish();
   }
 
  private:
-  static bool reads(BlockType type) {
-    return format::is_known(type) && type != BlockType::kClock && type != BlockType::kIndex &&
-           type != BlockType::kTrailer;
-  }
-
-  template <typename Wants, typename Read>
-  void for_each_block(Wants&& wants, Read&& read_one) {
-    for (const BlockInfo& info : reader_.blocks()) {
-      if (!wants(info.header.type)) continue;
-      auto block = reader_.read(info);
-      const Status status = block ? read_one(*block) : block.status();
-      if (!status) note_damage(info, status);
+  // The first recording's clock is the trace's. The monotonic clock is the same for all programs
+  // from a boot of a machine to the next; others are brought together by the time of day.
+  void align(TraceLoader& loader, const std::string& boot_id) {
+    if (loader.clock().empty()) return;
+    const int64_t base_ns = std::clamp(loader.clock().realtime_base_ns(), -TraceBuilder::kMaxTimeNs,
+                                       TraceBuilder::kMaxTimeNs);
+    if (!has_clock_) {
+      has_clock_ = true;
+      clock_base_ns_ = base_ns;
+      boot_id_ = boot_id;
+      builder_.set_clock_base_ns(base_ns);
+    } else if (boot_id.empty() || boot_id != boot_id_) {
+      loader.shift_ns(base_ns - clock_base_ns_);
     }
   }
 
-  void reserve();
-  Status read_clock(const BlockView& block);
-  Status read(const BlockView& block);
-  Status read_slice_block(const BlockView& block);
-  Status read_arg_block(const BlockView& block);
-  Status read_counters(const BlockView& block);
-  Status read_flows(const BlockView& block);
-  Status read_samples(const BlockView& block);
-  Status read_call_edges(const BlockView& block);
-  Status read_allocations(const BlockView& block);
-  void note_damage(const BlockInfo& info, const Status& status);
-  void count_damage();
+  void note_states();
 
-  template <typename T>
-  Status decode(const BlockView& block, Column column, std::vector<T>& out) {
-    return decoder_.decode_rows(block, column, out);
-  }
-
-  const format::BlockReader& reader_;
-  const uint64_t file_bytes_;
+  const TraceReadOptions& options_;
   TraceBuilder builder_;
-  RowBudget budget_;
-  DefinitionReader definitions_;
-  ClockTable clock_;
-  RecordDecoder records_;
-  format::ColumnDecoder decoder_;
-  SliceRanges ranges_;
-  // Kept from block to block: memory that is freed and taken again has to be cleared again.
-  DecodedSlices slices_;
-  DecodedArgs args_;
-  struct {
-    std::vector<SliceId> from, to;
-    std::vector<int64_t> from_ns, to_ns;
-    std::vector<LabelId> labels;
-    std::vector<uint64_t> ids;
-  } flows_;
-  bool believes_headers_ = false;
-  std::unordered_map<uint32_t, uint64_t> values_by_key_;  // by the file's string id
-  std::vector<std::string> notes_;
+  bool has_clock_ = false;
+  int64_t clock_base_ns_ = 0;
+  std::string boot_id_;
+  uint64_t recordings_ = 0;
+  uint64_t count_by_state_[6] = {};
+  uint64_t recovered_ = 0;
 };
 
-// Headers are only claims: memory is taken beforehand only as far as a file of this size may well
-// fill it.
-void TraceLoader::reserve() {
-  uint64_t slices = 0;
-  uint64_t flows = 0;
-  uint64_t values = 0;
-  for (const BlockInfo& info : reader_.blocks()) {
-    if (info.header.type == BlockType::kSlices) slices += info.header.rows;
-    if (info.header.type == BlockType::kFlows) flows += info.header.rows;
-    if (info.header.type == BlockType::kArgs) {
-      values += info.header.rows;
-      values_by_key_[info.header.stream] += info.header.rows;
-    }
-  }
-  constexpr uint64_t kRowsPerByte = 4;
-  believes_headers_ =
-      slices + flows + values <= std::min(kRowsPerByte * file_bytes_, budget_.left());
-  if (!believes_headers_) return;
-  builder_.reserve_slices(static_cast<size_t>(slices));
-  builder_.reserve_flows(static_cast<size_t>(flows));
-}
-
-Status TraceLoader::read_clock(const BlockView& block) {
-  std::vector<uint64_t> ticks;
-  std::vector<int64_t> monotonic_ns, realtime_ns;
-  if (Status status = budget_.take(block.header()); !status) return status;
-  if (Status status = decode(block, Column::kTicks, ticks); !status) return status;
-  if (Status status = decode(block, Column::kMonotonicNs, monotonic_ns); !status) return status;
-  if (Status status = decode(block, Column::kRealtimeNs, realtime_ns); !status) return status;
-  if (block.has(Column::kTicksPerSecond)) {
-    const auto rate = decoder_.decode_one<uint64_t>(block, Column::kTicksPerSecond);
-    if (!rate) return rate.status();
-    clock_.set_ticks_per_second(*rate);
-  }
-  for (size_t i = 0; i < ticks.size(); ++i) {
-    clock_.add({ticks[i], monotonic_ns[i], realtime_ns[i]});
-  }
-  return {};
-}
-
-Status TraceLoader::read(const BlockView& block) {
-  const BlockType type = block.header().type;
-  if (DefinitionReader::reads(type)) return definitions_.read(block, decoder_);
-  if (Status status = budget_.take(block.header()); !status) return status;
-  switch (type) {
-    case BlockType::kSlices:
-      return read_slice_block(block);
-    case BlockType::kArgs:
-      return read_arg_block(block);
-    case BlockType::kCounters:
-      return read_counters(block);
-    case BlockType::kFlows:
-      return read_flows(block);
-    case BlockType::kSamples:
-      return read_samples(block);
-    case BlockType::kCallEdges:
-      return read_call_edges(block);
-    case BlockType::kAllocations:
-      return read_allocations(block);
-    case BlockType::kRecords:
-      return records_.read(block, decoder_);
-    default:
-      return {};
-  }
-}
-
-Status TraceLoader::read_slice_block(const BlockView& block) {
-  if (Status status = read_slices(block, decoder_, definitions_, slices_); !status) return status;
-  if (builder_.slice_count() + uint64_t{block.rows()} >= TraceBuilder::kMaxSlices) {
-    return Status::error("more slices than 32 bits can count");
-  }
-  if (!ranges_.add(slices_.first_id, block.rows(), builder_.slice_count())) {
-    return Status::error("its slices have ids that are taken");
-  }
-  const SliceRef first = builder_.add_slices(slices_.track, slices_.start_ns, slices_.short_dur_ns,
-                                             slices_.long_dur_ns, slices_.label);
-  for (uint32_t i = 0; i < slices_.tracks.size(); ++i) {
-    builder_.set_track(SliceRef{index(first) + i}, slices_.tracks[i]);
-  }
-  return {};
-}
-
-Status TraceLoader::read_arg_block(const BlockView& block) {
-  if (Status status = read_args(block, decoder_, definitions_, args_); !status) return status;
-  if (const uint64_t lost = ranges_.translate(args_.slices); lost > 0) {
-    builder_.stats().add(Stat::kValuesSkipped, lost);
-    args_.drop_lost();
-  }
-  ArgColumn& column = builder_.arg_values(builder_.arg_column(args_.key, args_.type));
-  if (column.rows.empty() && believes_headers_) {
-    const auto values = static_cast<size_t>(values_by_key_[block.header().stream]);
-    reserve_to_fill(column.rows, values);
-    if (args_.type == ArgType::kDouble) {
-      reserve_to_fill(column.doubles, values);
-    } else {
-      column.ints.reserve_to_fill(values);
-    }
-  }
-  args_.append_to(column);
-  return {};
-}
-
-Status TraceLoader::read_counters(const BlockView& block) {
-  std::vector<int64_t> times;
-  std::vector<double> values;
-  if (Status status = decode(block, Column::kTime, times); !status) return status;
-  if (const format::ColumnView* ints = block.find(Column::kValueInt)) {
-    std::vector<int32_t> narrow;
-    std::vector<int64_t> wide;
-    const bool is_wide = ints->type() == format::ColumnType::kI64;
-    if (Status status = is_wide ? decode(block, Column::kValueInt, wide)
-                                : decode(block, Column::kValueInt, narrow);
-        !status) {
-      return status;
-    }
-    values.assign(narrow.begin(), narrow.end());
-    for (const int64_t value : wide) values.push_back(static_cast<double>(value));
-  } else if (Status status = decode(block, Column::kValueDouble, values); !status) {
-    return status;
-  }
-  const TrackId track = definitions_.track(block.header().stream);
-  for (size_t i = 0; i < times.size(); ++i) builder_.add_counter_value(track, times[i], values[i]);
-  return {};
-}
-
-Status TraceLoader::read_flows(const BlockView& block) {
-  auto& [from, to, from_ns, to_ns, labels, ids] = flows_;
-  if (Status status = decode(block, Column::kFromSlice, from); !status) return status;
-  if (Status status = decode(block, Column::kToSlice, to); !status) return status;
-  const bool from_is_offset = block.has(Column::kFromOffsetNs);
-  const bool to_is_offset = block.has(Column::kToOffsetNs);
-  if (Status status =
-          decode(block, from_is_offset ? Column::kFromOffsetNs : Column::kFromTime, from_ns);
-      !status) {
-    return status;
-  }
-  if (Status status = decode(block, to_is_offset ? Column::kToOffsetNs : Column::kToTime, to_ns);
-      !status) {
-    return status;
-  }
-  if (Status status = decode(block, Column::kLabel, labels); !status) return status;
-  if (Status status = decoder_.decode_rows_or(block, Column::kId, uint64_t{0}, ids); !status) {
-    return status;
-  }
-  definitions_.translate(labels);
-  // Sums of an untrusted offset and a time within the builder's limits; it brings them back to
-  // these.
-  const auto time_ns = [&](bool is_offset, SliceRef slice, int64_t ns) {
-    ns = std::clamp(ns, -2 * TraceBuilder::kMaxTimeNs, 2 * TraceBuilder::kMaxTimeNs - 1);
-    return is_offset ? builder_.start_ns(slice) + ns : ns;
+void RunLoader::note_states() {
+  const auto count = [&](State state) { return count_by_state_[static_cast<size_t>(state)]; };
+  const auto recordings = [&](State state) {
+    return std::to_string(count(state)) + " of " + std::to_string(recordings_) + " recordings";
   };
-  for (size_t i = 0; i < from.size(); ++i) {
-    const SliceRef from_ref{index(ranges_.find(from[i]))};
-    const SliceRef to_ref{index(ranges_.find(to[i]))};
-    if (from_ref == kNoSliceRef || to_ref == kNoSliceRef) {
-      builder_.stats().add(Stat::kFlowsUnbound);
-      continue;
-    }
-    builder_.add_flow(from_ref, to_ref, time_ns(from_is_offset, from_ref, from_ns[i]),
-                      time_ns(to_is_offset, to_ref, to_ns[i]), ids[i], labels[i]);
-  }
-  return {};
-}
-
-Status TraceLoader::read_samples(const BlockView& block) {
-  std::vector<int64_t> times, weights;
-  std::vector<TrackId> tracks;
-  std::vector<StackId> stacks;
-  if (Status status = decode(block, Column::kTime, times); !status) return status;
-  if (Status status = decode(block, Column::kStack, stacks); !status) return status;
-  if (Status status =
-          decoder_.decode_rows_or(block, Column::kTrack, TrackId{block.header().stream}, tracks);
-      !status) {
-    return status;
-  }
-  if (Status status = decoder_.decode_rows_or(block, Column::kWeight, int64_t{0}, weights);
-      !status) {
-    return status;
-  }
-  definitions_.translate(tracks);
-  definitions_.translate(stacks);
-  for (size_t i = 0; i < times.size(); ++i) {
-    builder_.add_sample(tracks[i], times[i], stacks[i], weights[i]);
-  }
-  return {};
-}
-
-Status TraceLoader::read_call_edges(const BlockView& block) {
-  std::vector<FrameId> callers, callees;
-  std::vector<uint64_t> calls, primitive_calls;
-  std::vector<int64_t> self_ns, total_ns;
-  if (Status status = decode(block, Column::kCaller, callers); !status) return status;
-  if (Status status = decode(block, Column::kCallee, callees); !status) return status;
-  if (Status status = decode(block, Column::kCalls, calls); !status) return status;
-  if (Status status = decode(block, Column::kPrimitiveCalls, primitive_calls); !status) {
-    return status;
-  }
-  if (Status status = decode(block, Column::kSelfNs, self_ns); !status) return status;
-  if (Status status = decode(block, Column::kTotalNs, total_ns); !status) return status;
-  definitions_.translate(callers);
-  definitions_.translate(callees);
-  for (size_t i = 0; i < calls.size(); ++i) {
-    builder_.add_call_edge(callers[i], callees[i], calls[i], primitive_calls[i], self_ns[i],
-                           total_ns[i]);
-  }
-  return {};
-}
-
-Status TraceLoader::read_allocations(const BlockView& block) {
-  std::vector<int64_t> times, bytes, allocated, reserved;
-  std::vector<TrackId> tracks;
-  std::vector<uint64_t> addresses;
-  std::vector<int32_t> types, devices;
-  if (Status status = decode(block, Column::kTime, times); !status) return status;
-  if (Status status = decode(block, Column::kSizeBytes, bytes); !status) return status;
-  if (Status status =
-          decoder_.decode_rows_or(block, Column::kTrack, TrackId{block.header().stream}, tracks);
-      !status) {
-    return status;
-  }
-  const auto optional = [&](Column column, auto fallback, auto& out) {
-    return decoder_.decode_rows_or(block, column, fallback, out);
-  };
-  if (Status s = optional(Column::kAddress, uint64_t{0}, addresses); !s) return s;
-  if (Status s = optional(Column::kDeviceType, int32_t{0}, types); !s) return s;
-  if (Status s = optional(Column::kDevice, int32_t{-1}, devices); !s) return s;
-  if (Status s = optional(Column::kAllocatedBytes, int64_t{-1}, allocated); !s) return s;
-  if (Status s = optional(Column::kReservedBytes, int64_t{-1}, reserved); !s) return s;
-  definitions_.translate(tracks);
-  for (size_t i = 0; i < times.size(); ++i) {
-    builder_.add_allocation(tracks[i],
-                            {times[i], addresses[i], bytes[i], static_cast<int16_t>(types[i]),
-                             static_cast<int16_t>(devices[i]), allocated[i], reserved[i]});
-  }
-  return {};
-}
-
-void TraceLoader::note_damage(const BlockInfo& info, const Status& status) {
-  reader_.count_damaged(info);
-  if (info.header.type == BlockType::kRecords) records_.lose(info.header.stream);
-  constexpr size_t kMaxNotes = 5;
-  if (notes_.size() == kMaxNotes) return;
-  const std::string place = "byte " + std::to_string(info.offset) + ": ";
-  // BlockReader::read() says the place itself.
-  notes_.push_back(status.message().starts_with(place)
-                       ? status.message()
-                       : place + "block of " + std::string(to_string(info.header.type)) + ": " +
-                             status.message());
-}
-
-void TraceLoader::count_damage() {
-  const format::ReadReport report = reader_.report();
   Stats& stats = builder_.stats();
-  stats.add(Stat::kBlocksDamaged, report.blocks_damaged);
-  stats.add(Stat::kBytesLost, report.bytes_lost);
-  stats.add(Stat::kBytesTruncated, report.torn_tail_bytes);
-  stats.add(Stat::kBlocksUnknown, report.unknown_blocks);
-  if (const std::string text = format::to_string(report); !text.empty()) stats.note(text);
-  if (definitions_.ids_lost() > 0) {
-    stats.note(std::to_string(definitions_.ids_lost()) +
-               " strings, labels, frames or stacks were in lost blocks; they are shown as \"?\"");
+  if (count(State::kEnded) > 0) {
+    const std::string records = std::to_string(recovered_) + " records recovered from ";
+    stats.note(recordings_ == 1
+                   ? records + "the pool: the program ended without closing its recording"
+                   : records + "pools: programs ended without closing " +
+                         recordings(State::kEnded));
   }
-  for (std::string& note : notes_) stats.note(std::move(note));
-  for (const std::string& note : definitions_.notes()) stats.note(note);
+  if (count(State::kRunning) > 0) {
+    stats.note(recordings_ == 1
+                   ? "still being recorded: as of now"
+                   : recordings(State::kRunning) + " are still being recorded: as of now");
+  }
+  if (count(State::kPoolMissing) > 0) {
+    stats.note(recordings_ == 1
+                   ? "the recording was not closed and its pool is missing: the last records of "
+                     "each thread are lost"
+                   : recordings(State::kPoolMissing) +
+                         " were not closed and their pools are missing: the last records of each "
+                         "thread are lost");
+  }
+  if (count(State::kPart) > 0) {
+    stats.note("one of several files of a recording; name the folder to see all of them");
+  }
 }
 
 }  // namespace
@@ -381,13 +126,47 @@ Result<Trace> load_trace(std::span<const uint8_t> file, std::string source,
                          const TraceReadOptions& options) {
   auto reader = format::BlockReader::open(file, {.verify_checksums = options.verify_checksums});
   if (!reader) return Status::error(source + ": " + reader.status().message());
-  return TraceLoader(*reader, file.size(), options).load(std::move(source));
+  RunLoader loader(std::move(source), options);
+  const RecordingInfo info = read_recording_info(*reader);
+  const State state = info.file_id == 0 ? State::kNoRecording
+                      : info.is_closed  ? State::kClosed
+                                        : State::kPoolMissing;
+  loader.add({{.reader = &*reader, .bytes = file.size()}}, file.size(), info, state,
+             info.segment > 0);
+  return loader.finish();
 }
 
 Result<Trace> load_trace(const std::string& path, const TraceReadOptions& options) {
-  auto file = MappedFile::open(path);
-  if (!file) return file.status();
-  return load_trace(file->bytes(), path, options);
+  const auto recording = Recording::open({path}, Recording::Scope::kFile,
+                                         {.verify_checksums = options.verify_checksums});
+  if (!recording) return recording.status();
+  RunLoader loader(path, options);
+  loader.add(*recording, "");
+  return loader.finish();
+}
+
+Result<Trace> load_run(const std::string& folder, const TraceReadOptions& options) {
+  auto recordings = find_recordings(folder);
+  if (!recordings) return recordings.status();
+  RunLoader loader(folder, options);
+  Status fault = Status::error(folder + ": no recordings in this folder");
+  bool is_empty = true;
+  for (std::vector<std::string>& paths : *recordings) {
+    std::string prefix;
+    if (recordings->size() > 1) {
+      prefix = std::filesystem::path(paths.front()).filename().string() + ": ";
+    }
+    const auto recording = Recording::open(std::move(paths), Recording::Scope::kAll,
+                                           {.verify_checksums = options.verify_checksums});
+    if (recording) {
+      loader.add(*recording, prefix);
+      is_empty = false;
+    } else {
+      fault = recording.status();
+    }
+  }
+  if (is_empty) return fault;
+  return loader.finish();
 }
 
 }  // namespace stepscope

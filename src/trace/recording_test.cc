@@ -1,0 +1,351 @@
+#include "trace/recording.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "format/pool_for_tests.h"
+#include "trace/recording_for_tests.h"
+#include "trace/trace_file.h"
+
+namespace stepscope {
+namespace {
+
+using format::pack_extended;
+using format::pack_record;
+using format::PoolForTests;
+using enum format::RecordKind;
+
+uint64_t begin(uint32_t label, uint32_t ticks = 10) { return pack_record(kBegin, label, ticks); }
+uint64_t end(uint32_t label, uint32_t ticks = 10) { return pack_record(kEnd, label + 1, ticks); }
+
+uint64_t my_start_time() {
+  std::ifstream file("/proc/self/stat");
+  const std::string stat((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  std::string rest = stat.substr(stat.rfind(')') + 2);
+  for (int field = 3; field < 22; ++field) rest = rest.substr(rest.find(' ') + 1);
+  return std::stoull(rest);
+}
+
+std::string boot_id() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string id;
+  file >> id;
+  return id;
+}
+
+class RunFolder : public testing::Test {
+ protected:
+  RunFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "run_XXXXXX").string();
+    folder_ = mkdtemp(name.data());
+  }
+  ~RunFolder() override { std::filesystem::remove_all(folder_); }
+
+  std::string path(const std::string& name) const { return folder_ + "/" + name; }
+  void load(const std::string& path) {
+    auto trace = std::filesystem::is_directory(path) ? load_run(path) : load_trace(path);
+    ASSERT_TRUE(trace.ok()) << trace.status().message();
+    trace_.emplace(std::move(*trace));
+  }
+  // "a 10+20, b 15+1": all slices, track by track.
+  std::string slices() const {
+    std::string text;
+    for (uint32_t row = 0; row < trace_->slices().size(); ++row) {
+      if (!text.empty()) text += ", ";
+      text += std::string(trace_->slice_name(SliceId{row})) + " " +
+              std::to_string(trace_->slices().start_ns[row]) + "+" +
+              std::to_string(trace_->slices().dur_ns[row]);
+    }
+    return text;
+  }
+  uint64_t stat(Stat stat) const { return trace_->stats().get(stat); }
+  std::string notes() const {
+    std::string text;
+    for (const std::string& note : trace_->stats().notes()) text += note + "\n";
+    return text;
+  }
+
+  std::string folder_;
+  std::optional<Trace> trace_;
+};
+
+TEST_F(RunFolder, ReadsAClosedRecordingWithoutFaults) {
+  RecordingForTests file({});
+  file.records(0, {begin(0), end(0)});
+  file.close();
+  file.save(path("1234.sscope"));
+  load(path("1234.sscope"));
+  EXPECT_EQ(slices(), "a 10+10");
+  EXPECT_FALSE(trace_->stats().has_faults());
+  EXPECT_EQ(notes(), "");
+}
+
+TEST_F(RunFolder, TakesFromThePoolWhatTheFileDoesNotHave) {
+  RecordingForTests file({});
+  file.records(0, {begin(0), begin(1)});
+  file.save(path("1234.sscope"));
+  PoolForTests pool(1);
+  pool.journal(0, 2).string(4, "d").label(3, 4);
+  // One chunk was sealed already, the next one not.
+  pool.chunk({.first_word = 2, .first_tick = 20}, {end(1), begin(3), end(3), end(0)});
+  pool.chunk({.dropped = 9}, {begin(0), begin(1)});
+  pool.set_dropped(3);
+  RecordingForTests::save(path("1234.pool"), pool.bytes());
+  for (const std::string& what : {path("1234.sscope"), folder_}) {
+    load(what);
+    EXPECT_EQ(slices(), "a 10+50, b 20+10, d 40+10");
+    EXPECT_EQ(stat(Stat::kRecordsRecovered), 4u);
+    EXPECT_EQ(stat(Stat::kEventsRead), 6u);
+    EXPECT_EQ(stat(Stat::kRecordsLost), 0u);
+    EXPECT_EQ(stat(Stat::kRecordsDropped), 3u);
+    EXPECT_EQ(notes(),
+              "4 records recovered from the pool: the program ended without closing its "
+              "recording\n");
+  }
+}
+
+TEST_F(RunFolder, PassesOverTheFirstWordsOfAChunkThatWereSealed) {
+  RecordingForTests file({});
+  file.records(0, {begin(0), begin(1)});
+  file.save(path("1234.sscope"));
+  PoolForTests pool(1);
+  pool.chunk({}, {begin(0), begin(1), end(1), end(0)});
+  RecordingForTests::save(path("1234.pool"), pool.bytes());
+  load(folder_);
+  EXPECT_EQ(slices(), "a 10+30, b 20+10");
+  EXPECT_EQ(stat(Stat::kRecordsRecovered), 2u);
+}
+
+TEST_F(RunFolder, FindsThePoolThatTheMetadataNames) {
+  RecordingForTests file({.pool_path = path("elsewhere")});
+  file.save(path("1234.sscope"));
+  PoolForTests pool(1), other(2);
+  pool.chunk({}, {begin(0), end(0)});
+  other.chunk({}, {begin(1), end(1)});
+  RecordingForTests::save(path("1234.pool"), other.bytes());  // of another recording
+  RecordingForTests::save(path("elsewhere"), pool.bytes());
+  load(path("1234.sscope"));
+  EXPECT_EQ(slices(), "a 10+10");
+}
+
+TEST_F(RunFolder, SaysThatThePoolIsMissing) {
+  RecordingForTests file({});
+  file.records(0, {begin(0), end(0)});
+  file.save(path("1234.sscope"));
+  load(path("1234.sscope"));
+  EXPECT_EQ(notes(),
+            "the recording was not closed and its pool is missing: the last records of each "
+            "thread are lost\n");
+}
+
+TEST_F(RunFolder, CountsAGapAsLost) {
+  RecordingForTests file({});
+  file.records(0, {begin(0)});
+  file.save(path("1234.sscope"));
+  PoolForTests pool(1);
+  pool.chunk({.first_word = 6, .first_tick = 100}, {begin(1), end(1)});
+  RecordingForTests::save(path("1234.pool"), pool.bytes());
+  load(folder_);
+  EXPECT_EQ(stat(Stat::kRecordsLost), 5u);
+  EXPECT_EQ(slices(), "a 10+110, b 110+10");
+}
+
+TEST_F(RunFolder, LeavesOutWhatFollowsAGapWhileTheProgramRuns) {
+  RecordingForTests file({.boot_id = boot_id()});
+  file.records(0, {begin(0)});
+  file.save(path("1234.sscope"));
+  PoolForTests pool(1, getpid(), my_start_time());
+  pool.chunk({.first_word = 1, .first_tick = 10}, {end(0)});
+  pool.chunk({.first_word = 6, .first_tick = 100}, {begin(1), end(1)});
+  pool.chunk({.first_word = 8, .first_tick = 200}, {begin(1), end(1)});
+  RecordingForTests::save(path("1234.pool"), pool.bytes());
+  load(folder_);
+  EXPECT_EQ(slices(), "a 10+10");
+  EXPECT_FALSE(trace_->stats().has_faults());
+  EXPECT_EQ(notes(), "still being recorded: as of now\n");
+}
+
+TEST_F(RunFolder, SaysNothingOfATornEndThatThePoolHas) {
+  RecordingForTests file({});
+  file.records(0, {begin(0)});
+  std::vector<uint8_t> bytes = file.bytes();
+  bytes.resize(bytes.size() - 9);
+  RecordingForTests::save(path("1234.sscope"), bytes);
+  PoolForTests pool(1);
+  pool.chunk({}, {begin(0), end(0)});
+  RecordingForTests::save(path("1234.pool"), pool.bytes());
+  load(folder_);
+  EXPECT_EQ(slices(), "a 10+10");
+  EXPECT_EQ(stat(Stat::kBytesTruncated), 0u);
+  std::filesystem::remove(path("1234.pool"));
+  load(folder_);
+  EXPECT_GT(stat(Stat::kBytesTruncated), 0u);
+}
+
+TEST_F(RunFolder, JoinsTheFilesOfARecordingInOrder) {
+  RecordingForTests first({.segment = 9}), second({.segment = 10});
+  first.records(100, {end(2), begin(0)}, 1000);
+  second.records(102, {begin(1), end(1), end(0)}, 1020);
+  second.close();
+  first.save(path("1234.9.sscope"));
+  second.save(path("1234.10.sscope"));
+  load(folder_);
+  // c was open where the ring begins.
+  EXPECT_EQ(slices(), "c 1000+10, a 1020+30, b 1030+10");
+  EXPECT_EQ(stat(Stat::kRecordsExpired), 100u);
+  EXPECT_EQ(stat(Stat::kBeginsExpired), 1u);
+  EXPECT_FALSE(trace_->stats().has_faults());
+  EXPECT_EQ(trace_->processes().size(), 1u);
+
+  load(path("1234.9.sscope"));
+  EXPECT_EQ(slices(), "c 1000+10, a 1020+0");
+  EXPECT_NE(notes().find("one of several files of a recording"), std::string::npos);
+}
+
+TEST_F(RunFolder, CountsAMissingFileInTheMiddleAsLost) {
+  RecordingForTests first({}), third({.segment = 2});
+  first.records(0, {begin(0), end(0)});
+  third.records(7, {begin(1), end(1)}, 100);
+  third.close();
+  first.save(path("1234.sscope"));
+  third.save(path("1234.2.sscope"));
+  load(folder_);
+  EXPECT_EQ(slices(), "a 10+10, b 110+10");
+  EXPECT_EQ(stat(Stat::kRecordsLost), 5u);
+  EXPECT_EQ(stat(Stat::kRecordsExpired), 0u);
+}
+
+TEST_F(RunFolder, MergesProcessesOnOneClock) {
+  const auto save = [&](const std::string& name, const RecordingForTests::Options& options) {
+    RecordingForTests file(options);
+    file.records(0, {begin(0), end(0)});
+    file.close();
+    file.save(path(name));
+  };
+  save("1.sscope", {.file_id = 1, .pid = 1, .monotonic_ns = 1000, .realtime_ns = 51'000});
+  // The same boot: the monotonic clock holds, whatever happened to the time of day.
+  save("2.sscope", {.file_id = 2, .pid = 1, .monotonic_ns = 2000, .realtime_ns = 99'000});
+  save("3.sscope",
+       {.file_id = 3, .pid = 3, .boot_id = "other", .monotonic_ns = 9, .realtime_ns = 53'000});
+  load(folder_);
+  EXPECT_EQ(slices(), "a 1010+10, a 2010+10, a 3010+10");
+  EXPECT_EQ(trace_->clock_base_ns(), 50'000);
+  ASSERT_EQ(trace_->processes().size(), 3u);  // a pid may be used again
+  EXPECT_EQ(trace_->processes()[2].pid.number, 3);
+  EXPECT_FALSE(trace_->stats().has_faults());
+}
+
+TEST_F(RunFolder, SaysHowManyRecordingsWereNotClosed) {
+  for (uint64_t id = 1; id <= 3; ++id) {
+    RecordingForTests file({.file_id = id});
+    file.save(path(std::to_string(id) + ".sscope"));
+  }
+  PoolForTests pool(2);
+  pool.chunk({}, {begin(0), end(0)});
+  RecordingForTests::save(path("2.pool"), pool.bytes());
+  load(folder_);
+  EXPECT_EQ(notes(),
+            "2 records recovered from pools: programs ended without closing 1 of 3 recordings\n"
+            "2 of 3 recordings were not closed and their pools are missing: the last records of "
+            "each thread are lost\n");
+}
+
+TEST_F(RunFolder, IsOneOnlyWithRecordings) {
+  EXPECT_FALSE(is_run_folder(folder_));
+  RecordingForTests converted({.file_id = 0});
+  converted.save(path("a.sscope"));
+  std::ofstream(path("b.sscope")) << "x";
+  EXPECT_FALSE(is_run_folder(folder_));
+  EXPECT_FALSE(load_run(folder_).ok());
+  EXPECT_FALSE(is_run_folder(path("none")));
+  RecordingForTests({}).save(path("c.sscope"));
+  EXPECT_TRUE(is_run_folder(folder_));
+}
+
+TEST_F(RunFolder, LoadsWhateverBitsOfThePoolAreWrong) {
+  RecordingForTests file({});
+  file.records(0, {begin(0)});
+  file.save(path("1234.sscope"));
+  PoolForTests pool(1);
+  pool.journal(0, 2).string(4, "d").label(3, 4).track(1, 4, 7);
+  const size_t chunk = pool.chunk({}, {begin(0), begin(3), end(3), end(0)});
+  const std::vector<uint8_t> good = pool.bytes();
+  for (size_t at = 0; at < 240; ++at) {
+    std::vector<uint8_t> bytes = good;
+    bytes[at < 100 ? chunk + at : format::kPoolHeaderBytes + at - 100] ^= 0xFF;
+    RecordingForTests::save(path("1234.pool"), bytes);
+    load(folder_);
+  }
+}
+
+TEST_F(RunFolder, HasTheAllocationsAndArrowsOfRecords) {
+  using format::ExtendedRecord;
+  const auto extended = [](ExtendedRecord type, uint32_t words) {
+    return pack_record(kExtended, pack_extended(static_cast<uint32_t>(type), words), 1);
+  };
+  const uint64_t device = uint64_t{1} << 32 | 2;
+  RecordingForTests file({});
+  file.records(0, {begin(0),
+                   extended(ExtendedRecord::kFlowBegin, 1),
+                   77,
+                   extended(ExtendedRecord::kAllocate, 3),
+                   0xF00,
+                   512,
+                   device,
+                   extended(ExtendedRecord::kFree, 3),
+                   0xF00,
+                   512,
+                   device,
+                   end(0),
+                   begin(1),
+                   extended(ExtendedRecord::kFlowEnd, 1),
+                   77,
+                   end(1),
+                   begin(2),
+                   extended(ExtendedRecord::kFlowEnd, 1),
+                   77,
+                   end(2),
+                   extended(ExtendedRecord::kFlowEnd, 1),
+                   78,
+                   extended(ExtendedRecord::kAllocate, 2),
+                   1,
+                   2});
+  file.close();
+  file.save(path("1234.sscope"));
+  load(folder_);
+  ASSERT_EQ(trace_->flows().from.size(), 2u);
+  EXPECT_EQ(trace_->flows().from[0], SliceId{0});
+  EXPECT_EQ(trace_->flows().to[0], SliceId{1});
+  EXPECT_EQ(trace_->flows().to[1], SliceId{2});
+  EXPECT_EQ(trace_->flows().id[0], 77u);
+  EXPECT_EQ(stat(Stat::kFlowsUnbound), 1u);
+  ASSERT_EQ(trace_->allocations().bytes.size(), 2u);
+  EXPECT_EQ(trace_->allocations().bytes[0], 512);
+  EXPECT_EQ(trace_->allocations().bytes[1], -512);
+  EXPECT_EQ(trace_->allocations().address[0], 0xF00u);
+  EXPECT_EQ(trace_->allocations().device_type[0], 1);
+  EXPECT_EQ(trace_->allocations().device_id[0], 2);
+  EXPECT_EQ(trace_->allocations().slice[0], SliceId{0});
+  EXPECT_EQ(stat(Stat::kEventsSkipped), 1u);  // an allocation of two words
+}
+
+// STEPSCOPE_CORPUS_OUT=fuzz/corpus/sscope build/release/trace_test --gtest_filter=RunFolder.*Seeds*
+TEST_F(RunFolder, WritesTheSeedsOfTheFuzzerWhenAsked) {
+  const char* folder = std::getenv("STEPSCOPE_CORPUS_OUT");
+  if (folder == nullptr) GTEST_SKIP() << "STEPSCOPE_CORPUS_OUT is not set";
+  RecordingForTests file({.segment = 1});
+  file.records(5, {begin(0), pack_record(kExtended, pack_extended(3, 1), 1), 77, end(0)});
+  file.records(7, {77, end(0), begin(1), pack_record(kExtended, pack_extended(4, 1), 1), 77,
+                   pack_record(kExtended, pack_extended(1, 3), 1), 16, 512, 0, end(1), end(2)});
+  file.records(30, {begin(0), end(1)}, 90, 4);
+  file.close();
+  file.save(std::string(folder) + "/recording_words.sscope");
+}
+
+}  // namespace
+}  // namespace stepscope
