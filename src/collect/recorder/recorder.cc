@@ -13,7 +13,7 @@
 #include <mutex>
 #include <string_view>
 
-#include "collect/recorder/recording.h"
+#include "collect/recorder/live_recording.h"
 #include "collect/recorder/slot_arena.h"
 
 namespace stepscope {
@@ -30,7 +30,7 @@ struct Process {
   std::mutex mutex;  // of start() and stop(); never taken by a record
   std::atomic<Definitions*> definitions{new Definitions};
   std::atomic<bool> is_recording{false};
-  std::atomic<Recording*> recording{nullptr};
+  std::atomic<LiveRecording*> recording{nullptr};
   uint32_t recordings = 0;
   pthread_key_t thread_end{};
 };
@@ -85,7 +85,7 @@ ThreadSlot* attach_thread() {
 }
 
 // The thread's first record in this recording.
-void join(ThreadSlot& slot, Recording& recording) {
+void join(ThreadSlot& slot, LiveRecording& recording) {
   std::array<char, 16> buffer;
   const std::string_view name = read_thread_name(buffer);
   slot.name_hash = hash(name);
@@ -111,15 +111,15 @@ void start_in_child(SlotArena& slots) {
   // The parent's objects stay where they are: one of its threads may have been in the middle of
   // changing them.
   new (&p.mutex) std::mutex;
-  const Recording* parents = p.recording.exchange(nullptr);
+  const LiveRecording* parents = p.recording.exchange(nullptr);
   p.definitions.store(new Definitions(*p.definitions.load()), std::memory_order_release);
   bool is_recording = p.is_recording.load();
   if (is_recording && parents != nullptr && parents->options().follow_forks) {
     RecorderOptions options = parents->options();
     constexpr uint64_t kChildPoolBytes = uint64_t{256} << 10;  // there may be thousands of them
     options.first_pool_bytes = std::min(options.first_pool_bytes, kChildPoolBytes);
-    Result<std::unique_ptr<Recording>> recording =
-        Recording::start(options, *p.definitions.load(), slots, ++p.recordings);
+    Result<std::unique_ptr<LiveRecording>> recording =
+        LiveRecording::start(options, *p.definitions.load(), slots, ++p.recordings);
     is_recording = recording.ok();
     if (is_recording) p.recording.store(recording->release(), std::memory_order_release);
   } else {
@@ -140,7 +140,7 @@ void leave_thread(void* pointer) {
   Process& p = process();
   {
     const SlowPath busy(slot);
-    Recording* recording = p.recording.load(std::memory_order_seq_cst);
+    LiveRecording* recording = p.recording.load(std::memory_order_seq_cst);
     if (p.is_recording.load(std::memory_order_seq_cst) && recording != nullptr &&
         slot.recording == recording->number()) {
       std::array<char, 16> buffer;
@@ -163,7 +163,7 @@ void sync_clock(ThreadSlot& slot, uint64_t tick) {
   slot.chunk->committed.store(slot.count, std::memory_order_release);
 }
 
-bool make_room_in(ThreadSlot& slot, Recording& recording, uint32_t words, uint64_t tick) {
+bool make_room_in(ThreadSlot& slot, LiveRecording& recording, uint32_t words, uint64_t tick) {
   if (slot.recording != recording.number()) join(slot, recording);
   constexpr uint32_t kSyncWords = 2;
   const bool is_continuous = slot.chunk != nullptr;
@@ -199,7 +199,7 @@ ThreadSlot* make_room(uint32_t words, uint64_t tick) {
     if (slot == nullptr) return nullptr;
   }
   const SlowPath busy(*slot);
-  Recording* recording = p.recording.load(std::memory_order_seq_cst);
+  LiveRecording* recording = p.recording.load(std::memory_order_seq_cst);
   if (!p.is_recording.load(std::memory_order_seq_cst) || recording == nullptr) return nullptr;
   if (!make_room_in(*slot, *recording, words, tick)) return nullptr;
   // stop() may have begun before the limit was set: it would not have seen it to take it back.
@@ -220,8 +220,8 @@ Status Recorder::start(const RecorderOptions& options) {
   }
   const std::lock_guard lock(p.mutex);
   if (p.is_recording.load()) return Status::error("there is a recording in this process already");
-  Result<std::unique_ptr<Recording>> recording =
-      Recording::start(options, *p.definitions.load(), *slots, ++p.recordings);
+  Result<std::unique_ptr<LiveRecording>> recording =
+      LiveRecording::start(options, *p.definitions.load(), *slots, ++p.recordings);
   if (!recording) return recording.status();
   p.recording.store(recording->release(), std::memory_order_release);
   p.is_recording.store(true, std::memory_order_seq_cst);
@@ -243,7 +243,7 @@ Status Recorder::stop() {
     ThreadSlot& slot = slots->at(i);
     while (&slot != t_slot && slot.is_busy.load(std::memory_order_seq_cst) != 0) ::sched_yield();
   }
-  const std::unique_ptr<Recording> recording(p.recording.exchange(nullptr));
+  const std::unique_ptr<LiveRecording> recording(p.recording.exchange(nullptr));
   return recording->stop();
 }
 
@@ -256,7 +256,7 @@ Definitions& Recorder::definitions() {
 std::string Recorder::path() {
   Process& p = process();
   const std::lock_guard lock(p.mutex);
-  const Recording* recording = p.recording.load();
+  const LiveRecording* recording = p.recording.load();
   return recording == nullptr ? "" : recording->path();
 }
 

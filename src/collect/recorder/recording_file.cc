@@ -31,12 +31,15 @@ std::string read_first_line(const char* path) {
   return line;
 }
 
-// "python train.py --epochs 3"
+// "python train.py --epochs 3", without the folders before it.
 std::string find_command() {
   std::string command = read_first_line("/proc/self/cmdline");
+  const size_t program_end = std::min(command.find('\0'), command.size());
+  const size_t folder_end = command.rfind('/', program_end);
+  if (folder_end != std::string::npos) command.erase(0, folder_end + 1);
   std::replace(command.begin(), command.end(), '\0', ' ');
   while (command.ends_with(' ')) command.pop_back();
-  constexpr size_t kMaxBytes = 200;
+  constexpr size_t kMaxBytes = 120;
   if (command.size() > kMaxBytes) command = command.substr(0, kMaxBytes) + "...";
   return command;
 }

@@ -1,4 +1,4 @@
-#include "collect/recorder/recording.h"
+#include "collect/recorder/live_recording.h"
 
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -65,8 +65,8 @@ uint32_t to_chunks(uint64_t bytes) {
 
 }  // namespace
 
-Recording::Recording(const RecorderOptions& options, Definitions& definitions, SlotArena& slots,
-                     uint32_t number)
+LiveRecording::LiveRecording(const RecorderOptions& options, Definitions& definitions,
+                             SlotArena& slots, uint32_t number)
     : options_(options),
       definitions_(definitions),
       slots_(slots),
@@ -75,18 +75,18 @@ Recording::Recording(const RecorderOptions& options, Definitions& definitions, S
       free_(links_.get()),
       full_(links_.get()) {}
 
-Recording::~Recording() = default;
+LiveRecording::~LiveRecording() = default;
 
-Result<std::unique_ptr<Recording>> Recording::start(const RecorderOptions& options,
-                                                    Definitions& definitions, SlotArena& slots,
-                                                    uint32_t number) {
+Result<std::unique_ptr<LiveRecording>> LiveRecording::start(const RecorderOptions& options,
+                                                            Definitions& definitions,
+                                                            SlotArena& slots, uint32_t number) {
   if (options.folder.empty()) return Status::error("no folder to record into");
   std::error_code error;
   RecorderOptions absolute = options;
   absolute.folder = std::filesystem::absolute(options.folder, error).lexically_normal().string();
   std::filesystem::create_directories(absolute.folder, error);
   if (error) return Status::error(options.folder + ": " + error.message());
-  std::unique_ptr<Recording> recording(new Recording(absolute, definitions, slots, number));
+  std::unique_ptr<LiveRecording> recording(new LiveRecording(absolute, definitions, slots, number));
 
   // The program's signals are for its own threads.
   sigset_t all, before;
@@ -109,14 +109,14 @@ Result<std::unique_ptr<Recording>> Recording::start(const RecorderOptions& optio
   return recording;
 }
 
-Status Recording::stop() {
+Status LiveRecording::stop() {
   is_stopping_.store(true, std::memory_order_release);
   wake_drain();
   drain_.join();
   return outcome_;
 }
 
-bool Recording::take_chunk(ThreadSlot& slot, uint64_t first_tick) {
+bool LiveRecording::take_chunk(ThreadSlot& slot, uint64_t first_tick) {
   const uint32_t number = free_.pop();
   if (number == kNoChunk) return false;
   free_count_.fetch_sub(1, std::memory_order_relaxed);
@@ -142,7 +142,7 @@ bool Recording::take_chunk(ThreadSlot& slot, uint64_t first_tick) {
   return true;
 }
 
-void Recording::hand_over(ThreadSlot& slot) {
+void LiveRecording::hand_over(ThreadSlot& slot) {
   slot.words_before += slot.count;
   slot.chunk = nullptr;
   slot.words = nullptr;
@@ -153,13 +153,13 @@ void Recording::hand_over(ThreadSlot& slot) {
   if (full >= wake_at_.load(std::memory_order_relaxed)) wake_drain();
 }
 
-void Recording::drop(ThreadSlot& slot) {
+void LiveRecording::drop(ThreadSlot& slot) {
   slot.dropped.fetch_add(1, std::memory_order_relaxed);
   pool_->header().dropped.fetch_add(1, std::memory_order_relaxed);
   wake_drain();
 }
 
-void Recording::leave(ThreadSlot& slot) {
+void LiveRecording::leave(ThreadSlot& slot) {
   if (slot.chunk != nullptr) hand_over(slot);
   const uint64_t dropped = slot.dropped.exchange(0, std::memory_order_relaxed);
   if (dropped == 0) return;
@@ -167,13 +167,13 @@ void Recording::leave(ThreadSlot& slot) {
   losses_.push_back({slot.stream, slot.track, slot.words_before, dropped, slot.last_tick});
 }
 
-void Recording::wake_drain() {
+void LiveRecording::wake_drain() {
   if (is_asleep_.load(std::memory_order_seq_cst) == 0) return;
   if (is_asleep_.exchange(0, std::memory_order_acq_rel) == 0) return;
   ::syscall(SYS_futex, &is_asleep_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
 }
 
-void Recording::wait(int64_t until_ns) {
+void LiveRecording::wait(int64_t until_ns) {
   is_asleep_.store(1, std::memory_order_seq_cst);
   const int64_t left_ns = until_ns - read_clock_ns(CLOCK_MONOTONIC);
   const bool has_work =
@@ -186,7 +186,7 @@ void Recording::wait(int64_t until_ns) {
   is_asleep_.store(0, std::memory_order_relaxed);
 }
 
-void Recording::run() {
+void LiveRecording::run() {
   ::pthread_setname_np(::pthread_self(), "stepscope");
   Status opened = open();
   {
@@ -203,7 +203,7 @@ void Recording::run() {
   finish();
 }
 
-Status Recording::open() {
+Status LiveRecording::open() {
   RecordingIdentity identity;
   identity.files_are_private = take_private_descriptors();
   identity.folder = options_.folder;
@@ -253,7 +253,7 @@ Status Recording::open() {
   return {};
 }
 
-void Recording::turn() {
+void LiveRecording::turn() {
   collect_full();
   grow_if_short();
   const int64_t now_ns = read_clock_ns(CLOCK_MONOTONIC);
@@ -272,7 +272,7 @@ void Recording::turn() {
 }
 
 // Chunks of a thread come last first.
-void Recording::collect_full() {
+void LiveRecording::collect_full() {
   uint32_t count = 0;
   for (uint32_t number = full_.take_all(); number != kNoChunk; ++count) {
     const uint32_t next = full_.next(number);
@@ -286,7 +286,7 @@ void Recording::collect_full() {
 }
 
 // At the end: the chunks that threads still hold.
-void Recording::collect_used() {
+void LiveRecording::collect_used() {
   std::vector<bool> is_pending(pool_->chunk_count());
   for (const auto& [stream, chunks] : pending_) {
     for (const uint32_t number : chunks) is_pending[number] = true;
@@ -299,7 +299,7 @@ void Recording::collect_used() {
   }
 }
 
-Status Recording::write_pending(bool all) {
+Status LiveRecording::write_pending(bool all) {
   Status status;
   for (auto it = pending_.begin(); it != pending_.end() && status;) {
     std::vector<uint32_t>& chunks = it->second;
@@ -311,7 +311,7 @@ Status Recording::write_pending(bool all) {
 }
 
 // Whole blocks of the stream's chunks; the rest too where `all`.
-Status Recording::write_stream(std::vector<uint32_t>& chunks, bool all) {
+Status LiveRecording::write_stream(std::vector<uint32_t>& chunks, bool all) {
   if (chunks.size() < kChunksPerBlock && !all) return {};
   std::sort(chunks.begin(), chunks.end(), [&](uint32_t a, uint32_t b) {
     return pool_->chunk(a)->first_word < pool_->chunk(b)->first_word;
@@ -345,7 +345,7 @@ Status Recording::write_stream(std::vector<uint32_t>& chunks, bool all) {
   return status;
 }
 
-Status Recording::write_losses() {
+Status LiveRecording::write_losses() {
   std::vector<Loss> losses;
   {
     const std::lock_guard lock(mutex_);
@@ -368,7 +368,7 @@ Status Recording::write_losses() {
   return {};
 }
 
-void Recording::free_chunk(uint32_t number) {
+void LiveRecording::free_chunk(uint32_t number) {
   ChunkHeader& chunk = *pool_->chunk(number);
   const uint64_t generation = chunk.generation.load(std::memory_order_relaxed);
   chunk.generation.store(generation + 1, std::memory_order_relaxed);
@@ -380,7 +380,7 @@ void Recording::free_chunk(uint32_t number) {
   free_.push(number);
 }
 
-void Recording::grow_if_short() {
+void LiveRecording::grow_if_short() {
   const uint32_t count = pool_->chunk_count();
   if (count == pool_->max_chunks() ||
       free_count_.load(std::memory_order_relaxed) >= count / kGrowthDivisor) {
@@ -393,7 +393,7 @@ void Recording::grow_if_short() {
   wake_at_.store(std::max(1u, pool_->chunk_count() / 4), std::memory_order_relaxed);
 }
 
-void Recording::read_clock_if_due(int64_t now_ns) {
+void LiveRecording::read_clock_if_due(int64_t now_ns) {
   if (now_ns < next_clock_ns_) return;
   if (const Status status = file_->write_clock(read_clocks(ticks_per_second_)); !status) {
     note_failure(status);
@@ -404,7 +404,7 @@ void Recording::read_clock_if_due(int64_t now_ns) {
 
 // The system's names: a program may change them at any time. Some threads at each turn, so that
 // thousands cost no more than a few.
-void Recording::name_threads_if_due(int64_t now_ns) {
+void LiveRecording::name_threads_if_due(int64_t now_ns) {
   if (now_ns < next_names_ns_) return;
   next_names_ns_ = now_ns + kNamesNs;
   const uint32_t first = slots_.first();
@@ -426,11 +426,11 @@ void Recording::name_threads_if_due(int64_t now_ns) {
   }
 }
 
-void Recording::note_failure(const Status& status) {
+void LiveRecording::note_failure(const Status& status) {
   if (failures_++ == 0) first_failure_ = status.message();
 }
 
-void Recording::finish() {
+void LiveRecording::finish() {
   counters_.reset();
   collect_full();
   collect_used();

@@ -1,5 +1,5 @@
-// Recording: one recording of one process. It lends chunks of its pool to threads, and a thread of
-// its own, the drain, seals full ones in the file and lends them again.
+// LiveRecording: one recording of one process. It lends chunks of its pool to threads, and a thread
+// of its own, the drain, seals full ones in the file and lends them again.
 //
 //   thread          take_chunk() ── records ── hand_over() ─┐          no lock, no system call but
 //                        ▲                                  ▼          now and then a wake-up
@@ -38,15 +38,15 @@ namespace stepscope {
 class SlotArena;
 class SystemCounters;
 
-class Recording {
+class LiveRecording {
  public:
   // Starts the drain, which opens folder, file and pool. Borrows definitions and slots, for good.
-  static Result<std::unique_ptr<Recording>> start(const RecorderOptions& options,
-                                                  Definitions& definitions, SlotArena& slots,
-                                                  uint32_t number);
+  static Result<std::unique_ptr<LiveRecording>> start(const RecorderOptions& options,
+                                                      Definitions& definitions, SlotArena& slots,
+                                                      uint32_t number);
   // Waits for the drain to write everything. No thread may be in take_chunk() or hand_over().
   Status stop();
-  ~Recording();
+  ~LiveRecording();
 
   uint32_t number() const { return number_; }
   const RecorderOptions& options() const { return options_; }
@@ -75,8 +75,8 @@ class Recording {
   };
   using Streams = std::map<uint32_t, std::vector<uint32_t>>;  // chunks by stream
 
-  Recording(const RecorderOptions& options, Definitions& definitions, SlotArena& slots,
-            uint32_t number);
+  LiveRecording(const RecorderOptions& options, Definitions& definitions, SlotArena& slots,
+                uint32_t number);
 
   // All of these on the drain thread.
   void run();
