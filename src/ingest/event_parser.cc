@@ -48,15 +48,15 @@ Role role_of(std::string_view key) {
   return Role::kNone;
 }
 
-// A key as it was met, with a guess at the key that comes after it: events of one kind repeat their
-// keys in one order, so nearly every key is found by one comparison.
+// A key as it was met, with guesses at the key that comes after it: events of one kind repeat their
+// keys in one order, so nearly every key is found by one comparison or two.
 struct Key {
   // The start of the text with its closing quote, and which bits of it count.
   std::array<uint64_t, 3> words = {};
   std::array<uint64_t, 3> masks = {};
   std::string_view text;
   uint32_t string = 0;
-  uint32_t follower = 0;
+  std::array<uint32_t, 3> followers = {};  // the last ones that a search found, newest first
   Role role = Role::kNone;
   uint32_t column_plus_1[kArgTypeCount] = {};
 
@@ -407,8 +407,10 @@ class EventParser::Impl {
 
   // The key whose text starts at `raw` (after its quote), given the key before it.
   uint32_t find_key(uint32_t before, const char* raw) {
-    const uint32_t guess = keys_[before].follower;
-    if (guess > kArgKeys && keys_[guess].is_at(raw)) return guess;
+    for (const uint32_t guess : keys_[before].followers) {
+      if (guess <= kArgKeys) break;
+      if (keys_[guess].is_at(raw)) return guess;
+    }
     // The closing quote was seen when the tokens were found: the search ends inside the text.
     const char* end = raw;
     while (*end != '"') end += *end == '\\' ? 2 : 1;
@@ -427,7 +429,9 @@ class EventParser::Impl {
       keys_in_args_.resize(keys_.size());
       keys_in_args_.back() = in_args;
     }
-    keys_[before].follower = it->second;
+    auto& followers = keys_[before].followers;
+    std::shift_right(followers.begin(), followers.end(), 1);
+    followers[0] = it->second;
     return it->second;
   }
 
