@@ -4,10 +4,12 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "ingest/eight_digits.h"
 #include "ingest/json_text.h"
 #include "ingest/json_tokens.h"
 #include "trace/string_pool.h"
@@ -51,8 +53,9 @@ Role role_of(std::string_view key) {
 // A key as it was met, with guesses at the key that comes after it: events of one kind repeat their
 // keys in one order, so nearly every key is found by one comparison or two.
 struct Key {
-  // The start of the text with its closing quote, and which bits of it count.
-  std::array<uint64_t, 3> words = {};
+  // The start of the text with its closing quote, and which bits of it count. As they are here, no
+  // text is like them.
+  std::array<uint64_t, 3> words = {1};
   std::array<uint64_t, 3> masks = {};
   std::string_view text;
   uint32_t string = 0;
@@ -77,11 +80,9 @@ struct Key {
 
   // Whether the text at `raw`, which goes on for kTextPadding bytes at least, is this key.
   bool is_at(const char* raw) const {
-    std::array<uint64_t, 3> found;
-    std::memcpy(found.data(), raw, sizeof found);
-    const uint64_t differs = ((found[0] ^ words[0]) & masks[0]) |
-                             ((found[1] ^ words[1]) & masks[1]) |
-                             ((found[2] ^ words[2]) & masks[2]);
+    const uint64_t differs = ((load_8_bytes(raw) & masks[0]) ^ words[0]) |
+                             ((load_8_bytes(raw + 8) & masks[1]) ^ words[1]) |
+                             ((load_8_bytes(raw + 16) & masks[2]) ^ words[2]);
     if (differs != 0) return false;
     return text.size() < sizeof words ||
            (text.size() < EventParser::kTextPadding && std::string_view(raw, text.size()) == text &&
@@ -105,6 +106,14 @@ std::string_view trimmed(std::string_view token) {
     token.remove_suffix(1);
   }
   return token;
+}
+
+// A number of one to eight digits. The text must go on for eight bytes, whatever they are.
+std::optional<uint64_t> parse_short_int(std::string_view text) {
+  if (text.empty() || text.size() > 8) return std::nullopt;
+  const uint64_t missing_bits = 64 - 8 * text.size();
+  const uint64_t zeros_before = kEightZeros & ~(UINT64_MAX << missing_bits);
+  return parse_8_digits(load_8_bytes(text.data()) << missing_bits | zeros_before);
 }
 
 // FNV-1a: an id that is a text gets the same number in every run (hash_bytes does not give it).
@@ -374,7 +383,9 @@ class EventParser::Impl {
   }
 
   void add_bare_word(uint32_t key, std::string_view word) {
-    if (const auto whole = parse_int(word)) {
+    if (const auto few_digits = parse_short_int(word)) {  // nearly all
+      push_arg(key, ArgType::kInt, *few_digits);
+    } else if (const auto whole = parse_int(word)) {
       push_arg(key, ArgType::kInt, static_cast<uint64_t>(*whole));
     } else if (word == "true" || word == "false") {
       push_arg(key, ArgType::kBool, word[0] == 't' ? 1 : 0);
@@ -400,7 +411,8 @@ class EventParser::Impl {
 
   static void set_id(RawEvent& event, std::string_view token) {
     const std::string_view text = without_quotes(token);
-    const auto number = parse_id(text);
+    const auto short_number = parse_short_int(text);
+    const auto number = short_number ? short_number : parse_id(text);
     event.id = number ? *number : hash_id(text);
     event.flags |= RawEvent::kHasId;
   }
@@ -408,9 +420,12 @@ class EventParser::Impl {
   // The key whose text starts at `raw` (after its quote), given the key before it.
   uint32_t find_key(uint32_t before, const char* raw) {
     for (const uint32_t guess : keys_[before].followers) {
-      if (guess <= kArgKeys) break;
       if (keys_[guess].is_at(raw)) return guess;
     }
+    return search_key(before, raw);
+  }
+
+  uint32_t search_key(uint32_t before, const char* raw) {
     // The closing quote was seen when the tokens were found: the search ends inside the text.
     const char* end = raw;
     while (*end != '"') end += *end == '\\' ? 2 : 1;
