@@ -68,7 +68,7 @@ struct Key {
     char start[sizeof words] = {};
     char mask[sizeof words] = {};
     const size_t used = std::min(text.size(), sizeof words);
-    std::memcpy(start, text.data(), used);
+    text.copy(start, used);
     std::memset(mask, 0xFF, used);
     if (used < sizeof words) {
       start[used] = '"';
