@@ -1,6 +1,6 @@
-// ChunkSource: cuts the list of events of a file into pieces of about a megabyte, each of which
-// very likely starts and ends between two events, so that they can be parsed apart and at the same
-// time.
+// ChunkSource: cuts the list of events of a file into pieces of some hundred kilobytes, each of
+// which very likely starts and ends between two events, so that they can be parsed apart and at the
+// same time.
 //
 // "Very likely": a cut is made where text looks like the start of an event (find_event_start),
 // which can be wrong inside a string or a nested list. Whoever reads the pieces checks: a piece

@@ -140,30 +140,34 @@ void EventAssembler::add_args(const EventBatch& batch, const Names& names,
   for (size_t column = 0; column < batch.columns.size(); ++column) {
     const ColumnValues& values = batch.columns[column];
     if (values.event.empty()) continue;
-    const ArgColumnRef ref = names.columns[column];
-    const ArgType type = names.raw_columns[column].type;
-    for (size_t i = 0; i < values.event.size(); ++i) {
-      const SliceRef slice = slices[values.event[i]];
-      if (slice == kNoSliceRef) continue;
-      switch (type) {
-        case ArgType::kInt:
-        case ArgType::kBool:
-          builder_.add_int(ref, slice, static_cast<int64_t>(values.value[i]));
-          break;
-        case ArgType::kDouble:
-          builder_.add_double(ref, slice, std::bit_cast<double>(values.value[i]));
-          break;
-        case ArgType::kString:
-          builder_.add_string(ref, slice, names.strings[values.value[i]]);
-          break;
-        case ArgType::kJson: {
-          const auto raw = names.raw_json.find(static_cast<uint32_t>(values.value[i]));
-          builder_.add_string(
-              ref, slice,
-              raw != names.raw_json.end() ? raw->second : names.strings[values.value[i]]);
-          break;
-        }
+    ArgColumn& into = builder_.arg_values(names.columns[column]);
+    // Calls push(value) for the value of each slice.
+    const auto add = [&](auto&& push) {
+      for (size_t i = 0; i < values.event.size(); ++i) {
+        const SliceRef slice = slices[values.event[i]];
+        if (slice == kNoSliceRef) continue;
+        into.rows.push_back(SliceId{index(slice)});
+        push(values.value[i]);
       }
+    };
+    switch (into.type) {
+      case ArgType::kInt:
+      case ArgType::kBool:
+        add([&](uint64_t value) { into.ints.push_back(static_cast<int64_t>(value)); });
+        break;
+      case ArgType::kDouble:
+        add([&](uint64_t value) { into.doubles.push_back(std::bit_cast<double>(value)); });
+        break;
+      case ArgType::kString:
+        add([&](uint64_t value) { into.ints.push_back(index(names.strings[value])); });
+        break;
+      case ArgType::kJson:
+        add([&](uint64_t value) {
+          const auto raw = names.raw_json.find(static_cast<uint32_t>(value));
+          into.ints.push_back(
+              index(raw != names.raw_json.end() ? raw->second : names.strings[value]));
+        });
+        break;
     }
   }
 }
@@ -272,9 +276,13 @@ void EventAssembler::add_flow(const RawEvent& event, const Names& names) {
                           : event.phase == 't' ? FlowPhase::kStep
                                                : FlowPhase::kEnd;
   const LabelId label = names.labels[event.label];
-  uint64_t key = (event.id ^ uint64_t{index(label)} << 40) * 0x9E3779B97F4A7C15ull;
-  key ^= uint64_t{index(names.strings[event.scope])} << 20;
-  if (event.has(RawEvent::kIdIsLocal)) key ^= builder_.add_process(names.pids[event.thread]);
+  // Ids count up in a file. Their keys do too, so that chains are found in the order of memory.
+  uint64_t group = (uint64_t{index(label)} << 32 | index(names.strings[event.scope]));
+  group *= 0x9E3779B97F4A7C15ull;
+  if (event.has(RawEvent::kIdIsLocal)) {
+    group ^= (builder_.add_process(names.pids[event.thread]) + 1) * 0xD6E8FEB86659FD93ull;
+  }
+  const uint64_t key = event.id + group;
   const bool binds_next = phase == FlowPhase::kEnd && !event.has(RawEvent::kBindsEnclosing);
   builder_.add_flow_point(names.threads[event.thread], event.time_ns, phase, binds_next, key,
                           event.id, label);

@@ -1,21 +1,21 @@
 #include "ingest/event_parser.h"
 
-#include <simdjson.h>
-
+#include <algorithm>
+#include <array>
 #include <bit>
+#include <cstring>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "ingest/eight_digits.h"
 #include "ingest/json_text.h"
+#include "ingest/json_tokens.h"
 #include "trace/string_pool.h"
 
 namespace stepscope {
 namespace {
-
-namespace ondemand = simdjson::ondemand;
-
-static_assert(EventParser::kTextPadding >= simdjson::SIMDJSON_PADDING + 1);
 
 // What a key at the top of an event means.
 enum class Role : uint8_t {
@@ -50,17 +50,55 @@ Role role_of(std::string_view key) {
   return Role::kNone;
 }
 
-// A key as it was met, with a guess at the key that comes after it: events of one kind repeat their
-// keys in one order, so nearly every key is found by one comparison.
+// A key as it was met, with guesses at the key that comes after it: events of one kind repeat their
+// keys in one order, so nearly every key is found by one comparison or two.
 struct Key {
+  // The start of the text with its closing quote, and which bits of it count. As they are here, no
+  // text is like them.
+  std::array<uint64_t, 3> words = {1};
+  std::array<uint64_t, 3> masks = {};
   std::string_view text;
   uint32_t string = 0;
-  uint32_t follower = 0;
+  std::array<uint32_t, 3> followers = {};  // the last ones that a search found, newest first
   Role role = Role::kNone;
   uint32_t column_plus_1[kArgTypeCount] = {};
+
+  void set_text(std::string_view all) {
+    text = all;
+    char start[sizeof words] = {};
+    char mask[sizeof words] = {};
+    const size_t used = std::min(text.size(), sizeof words);
+    text.copy(start, used);
+    std::memset(mask, 0xFF, used);
+    if (used < sizeof words) {
+      start[used] = '"';
+      mask[used] = static_cast<char>(0xFF);
+    }
+    std::memcpy(words.data(), start, sizeof words);
+    std::memcpy(masks.data(), mask, sizeof words);
+  }
+
+  // Whether the text at `raw`, which goes on for kTextPadding bytes at least, is this key.
+  bool is_at(const char* raw) const {
+    const uint64_t differs = ((load_8_bytes(raw) & masks[0]) ^ words[0]) |
+                             ((load_8_bytes(raw + 8) & masks[1]) ^ words[1]) |
+                             ((load_8_bytes(raw + 16) & masks[2]) ^ words[2]);
+    if (differs != 0) return false;
+    return text.size() < sizeof words ||
+           (text.size() < EventParser::kTextPadding && std::string_view(raw, text.size()) == text &&
+            raw[text.size()] == '"');
+  }
 };
 
-// The text of a token that simdjson gave, without the space after it.
+// What a token's first character does to the depth.
+constexpr std::array<int8_t, 256> kDepthChange = [] {
+  std::array<int8_t, 256> change{};
+  change['{'] = change['['] = 1;
+  change['}'] = change[']'] = -1;
+  return change;
+}();
+
+// A token's text without the space after it.
 std::string_view trimmed(std::string_view token) {
   while (!token.empty()) {
     const char c = token.back();
@@ -68,6 +106,14 @@ std::string_view trimmed(std::string_view token) {
     token.remove_suffix(1);
   }
   return token;
+}
+
+// A number of one to eight digits. The text must go on for eight bytes, whatever they are.
+std::optional<uint64_t> parse_short_int(std::string_view text) {
+  if (text.empty() || text.size() > 8) return std::nullopt;
+  const uint64_t missing_bits = 64 - 8 * text.size();
+  const uint64_t zeros_before = kEightZeros & ~(UINT64_MAX << missing_bits);
+  return parse_8_digits(load_8_bytes(text.data()) << missing_bits | zeros_before);
 }
 
 // FNV-1a: an id that is a text gets the same number in every run (hash_bytes does not give it).
@@ -103,12 +149,14 @@ class EventParser::Impl {
     }
     char* const front = text - kTextFront;
     const char saved_front = *front;
-    const char saved_back = text[length];
+    const char saved_back[2] = {text[length], text[length + 1]};
     *front = '[';
     text[length] = ']';
-    const bool good = parse_list({front, length + 2});
+    text[length + 1] = '\0';  // no token may follow
+    const bool good = parse_list(front, length + 2);
     *front = saved_front;
-    text[length] = saved_back;
+    text[length] = saved_back[0];
+    text[length + 1] = saved_back[1];
     if (!good) {
       batch.events.clear();
       batch.side_args.clear();
@@ -121,25 +169,73 @@ class EventParser::Impl {
   }
 
  private:
-  bool parse_list(std::string_view text) {
-    ondemand::document document;
-    if (parser_.iterate(text.data(), text.size(), text.size() + simdjson::SIMDJSON_PADDING)
-            .get(document)) {
-      return false;
+  // The functions below get the place of a token and give the place after what they read, or null
+  // where the text is not what it should be. The character at the end of the text is none of those
+  // that they go on from, so that they stay inside it.
+  using Place = const uint32_t*;
+
+  char first_char(Place at) const { return text_[*at]; }
+  std::string_view token(Place at) const { return trimmed({text_ + at[0], at[1] - at[0]}); }
+
+  bool parse_list(const char* text, size_t length) {
+    text_ = text;
+    if (!tokens_.find(text, length)) return false;
+    Place at = tokens_.begin() + 1;  // after the bracket
+    if (first_char(at) == ']') return at + 1 == tokens_.end();
+    while (true) {
+      if (first_char(at) != '{') return false;
+      at = parse_event(at + 1);
+      if (at == nullptr) return false;
+      const char next = first_char(at++);
+      // Text after the list's end means that the cut was not between events.
+      if (next == ']') return at == tokens_.end();
+      if (next != ',') return false;
     }
-    ondemand::array list;
-    if (document.get_array().get(list)) return false;
-    for (auto element : list) {
-      ondemand::object object;
-      if (element.get_object().get(object)) return false;
-      if (!parse_event(object)) return false;
-    }
-    // Text after the list's end means that the cut was not between events.
-    const char* rest = nullptr;
-    return document.current_location().get(rest) == simdjson::OUT_OF_BOUNDS;
   }
 
-  bool parse_event(ondemand::object& object) {
+  // Calls read(key, place of the value), which gives the place after the value, for each member of
+  // the object whose first key is at `at`; `key` is the one to guess the first from.
+  template <typename Read>
+  Place parse_members(Place at, uint32_t key, Read&& read) {
+    if (first_char(at) == '}') return at + 1;
+    while (true) {
+      if (first_char(at) != '"' || first_char(at + 1) != ':' || at + 2 >= tokens_.end()) {
+        return nullptr;
+      }
+      key = find_key(key, text_ + *at + 1);
+      at = read(key, at + 2);
+      if (at == nullptr) return nullptr;
+      const char next = first_char(at++);
+      if (next == '}') return at;
+      if (next != ',') return nullptr;
+    }
+  }
+
+  Place skip_value(Place at) const {
+    switch (first_char(at)) {
+      case '{':
+      case '[':
+        return skip_nested(at);
+      case '}':
+      case ']':
+      case ',':
+      case ':':
+        return nullptr;
+      default:
+        return at + 1;
+    }
+  }
+
+  Place skip_nested(Place at) const {
+    int64_t depth = 0;
+    for (; at != tokens_.end(); ++at) {
+      depth += kDepthChange[static_cast<unsigned char>(first_char(at))];
+      if (depth == 0) return at + 1;
+    }
+    return nullptr;
+  }
+
+  Place parse_event(Place at) {
     RawEvent event;
     std::string_view name;
     std::string_view category;
@@ -147,80 +243,61 @@ class EventParser::Impl {
     std::string_view pid;
     std::string_view tid;
     args_.clear();
-    uint32_t key = kEventKeys;
-    for (auto item : object) {
-      ondemand::field field;
-      if (std::move(item).get(field)) return false;
-      key = find_key(key, field.key().raw());
-      ondemand::value value = field.value();
-      const std::string_view token = trimmed(value.raw_json_token());
-      if (token.empty()) return false;
+    at = parse_members(at, kEventKeys, [&](uint32_t key, Place value) -> Place {
+      const std::string_view text = token(value);
       switch (keys_[key].role) {
         case Role::kPhase:
-          event.phase = token.size() >= 3 && token[0] == '"' ? token[1] : '\0';
+          event.phase = text.size() >= 3 && text[0] == '"' ? text[1] : '\0';
           break;
         case Role::kName:
-          name = without_quotes(token);
+          name = without_quotes(text);
           has_name = true;
           break;
         case Role::kCategory:
-          category = without_quotes(token);
+          category = without_quotes(text);
           break;
         case Role::kPid:
-          pid = without_quotes(token);
+          pid = without_quotes(text);
           break;
         case Role::kTid:
-          tid = without_quotes(token);
+          tid = without_quotes(text);
           break;
         case Role::kTime:
-          if (const auto ns = parse_us_as_ns(token)) {
+          if (const auto ns = parse_us_as_ns(text)) {
             event.time_ns = *ns;
             event.flags |= RawEvent::kHasTime;
           }
           break;
         case Role::kDuration:
-          if (const auto ns = parse_us_as_ns(token)) {
+          if (const auto ns = parse_us_as_ns(text)) {
             event.dur_ns = *ns;
             event.flags |= RawEvent::kHasDuration;
           }
           break;
-        case Role::kArgs: {
-          if (token[0] != '{') break;
-          ondemand::object args;
-          if (value.get_object().get(args)) return false;
-          if (!parse_args(args)) return false;
+        case Role::kArgs:
+          if (text[0] == '{') return parse_args(value + 1);
           break;
-        }
         case Role::kId:
-          set_id(event, token);
+          set_id(event, text);
           break;
-        case Role::kId2: {
-          if (token[0] != '{') break;
-          ondemand::object id2;
-          if (value.get_object().get(id2)) return false;
-          for (auto id_item : id2) {
-            ondemand::field id_field;
-            if (std::move(id_item).get(id_field)) return false;
-            const bool is_local = id_field.key().unsafe_is_equal("local");
-            event.flags |= is_local ? RawEvent::kIdIsLocal : RawEvent::kIdIsGlobal;
-            set_id(event, trimmed(id_field.value().raw_json_token()));
-          }
+        case Role::kId2:
+          if (text[0] == '{') return parse_id2(value + 1, event);
           break;
-        }
         case Role::kBind:
-          if (token == "\"e\"") event.flags |= RawEvent::kBindsEnclosing;
+          if (text == "\"e\"") event.flags |= RawEvent::kBindsEnclosing;
           break;
         case Role::kScope:
-          event.scope = string(without_quotes(token));
+          event.scope = string(without_quotes(text));
           break;
         case Role::kNone:
-          if (!add_arg(key, value, token)) return false;
-          break;
+          return add_arg(key, value);
       }
-    }
+      return skip_value(value);
+    });
+    if (at == nullptr) return nullptr;
     if (event.phase == 0 || (!event.has(RawEvent::kHasTime) && event.phase != 'M')) {
       ++batch_->events_skipped;
-      return true;
+      return at;
     }
     if (category != last_category_text_) {
       last_category_ = string(category);
@@ -229,7 +306,7 @@ class EventParser::Impl {
     event.label = label(has_name ? string(name) : 0, last_category_);
     event.thread = thread(pid, tid);
     add_event(event, name);
-    return true;
+    return at;
   }
 
   // Counters, metadata and allocations are few and looked at one by one.
@@ -266,70 +343,60 @@ class EventParser::Impl {
     batch_->events.push_back(event);
   }
 
-  bool parse_args(ondemand::object& args) {
-    uint32_t key = kArgKeys;
-    for (auto item : args) {
-      ondemand::field field;
-      if (std::move(item).get(field)) return false;
-      key = find_key(key, field.key().raw());
-      ondemand::value value = field.value();
-      if (!add_arg(key, value, trimmed(value.raw_json_token()))) return false;
-    }
-    return true;
+  Place parse_args(Place at) {
+    return parse_members(at, kArgKeys,
+                         [&](uint32_t key, Place value) { return add_arg(key, value); });
   }
 
-  bool add_arg(uint32_t key, ondemand::value& value, std::string_view token) {
-    if (token.empty()) return false;
-    switch (token[0]) {
+  Place parse_id2(Place at, RawEvent& event) {
+    return parse_members(at, kArgKeys, [&](uint32_t key, Place value) {
+      const bool is_local = keys_[key].text == "local";
+      event.flags |= is_local ? RawEvent::kIdIsLocal : RawEvent::kIdIsGlobal;
+      set_id(event, token(value));
+      return skip_value(value);
+    });
+  }
+
+  Place add_arg(uint32_t key, Place value) {
+    switch (first_char(value)) {
       case '"':
-        push_arg(key, ArgType::kString, string(without_quotes(token)));
-        return true;
-      case '{': {
-        ondemand::object object;
-        std::string_view raw;
-        if (value.get_object().get(object) || object.raw_json().get(raw)) return false;
-        push_arg(key, ArgType::kJson, string(raw));
-        return true;
-      }
+        push_arg(key, ArgType::kString, string(without_quotes(token(value))));
+        return value + 1;
+      case '{':
       case '[': {
-        ondemand::array array;
-        std::string_view raw;
-        if (value.get_array().get(array) || array.raw_json().get(raw)) return false;
-        push_arg(key, ArgType::kJson, string(raw));
-        return true;
+        const Place after = skip_nested(value);
+        if (after == nullptr) return nullptr;
+        const char* const begin = text_ + value[0];
+        const char* const end = text_ + after[-1] + 1;
+        push_arg(key, ArgType::kJson, string({begin, static_cast<size_t>(end - begin)}));
+        return after;
       }
-      case 't':
-      case 'f':
-        if (token == "true" || token == "false") {
-          push_arg(key, ArgType::kBool, token[0] == 't' ? 1 : 0);
-        } else {
-          ++batch_->values_skipped;
-        }
-        return true;
-      case 'n':
-        if (token == "null") {
-          push_arg(key, ArgType::kJson, string(token));
-        } else {
-          ++batch_->values_skipped;
-        }
-        return true;
+      case '}':
+      case ']':
+      case ',':
+      case ':':
+        return nullptr;
       default:
-        return add_number(key, token);
+        add_bare_word(key, token(value));
+        return value + 1;
     }
   }
 
-  bool add_number(uint32_t key, std::string_view token) {
-    if (const auto whole = parse_int(token)) {
+  void add_bare_word(uint32_t key, std::string_view word) {
+    if (const auto few_digits = parse_short_int(word)) {  // nearly all
+      push_arg(key, ArgType::kInt, *few_digits);
+    } else if (const auto whole = parse_int(word)) {
       push_arg(key, ArgType::kInt, static_cast<uint64_t>(*whole));
-    } else if (token.find_first_not_of("-0123456789") == std::string_view::npos) {
-      push_arg(key, ArgType::kJson, string(token));  // beyond 64 bits
-    } else if (const auto real = parse_double(token);
-               real && (token[0] == '-' || (token[0] >= '0' && token[0] <= '9'))) {
+    } else if (word == "true" || word == "false") {
+      push_arg(key, ArgType::kBool, word[0] == 't' ? 1 : 0);
+    } else if (word == "null" || word.find_first_not_of("-0123456789") == std::string_view::npos) {
+      push_arg(key, ArgType::kJson, string(word));  // the latter is beyond 64 bits
+    } else if (const auto real = parse_double(word);
+               real && (word[0] == '-' || (word[0] >= '0' && word[0] <= '9'))) {
       push_arg(key, ArgType::kDouble, std::bit_cast<uint64_t>(*real));
     } else {
       ++batch_->values_skipped;
     }
-    return true;
   }
 
   void push_arg(uint32_t key_number, ArgType type, uint64_t value) {
@@ -344,20 +411,22 @@ class EventParser::Impl {
 
   static void set_id(RawEvent& event, std::string_view token) {
     const std::string_view text = without_quotes(token);
-    const auto number = parse_id(text);
+    const auto short_number = parse_short_int(text);
+    const auto number = short_number ? short_number : parse_id(text);
     event.id = number ? *number : hash_id(text);
     event.flags |= RawEvent::kHasId;
   }
 
   // The key whose text starts at `raw` (after its quote), given the key before it.
   uint32_t find_key(uint32_t before, const char* raw) {
-    const uint32_t guess = keys_[before].follower;
-    const std::string_view guessed = keys_[guess].text;
-    if (guess > kArgKeys && guessed.size() < kTextPadding &&
-        std::string_view(raw, guessed.size()) == guessed && raw[guessed.size()] == '"') {
-      return guess;
+    for (const uint32_t guess : keys_[before].followers) {
+      if (keys_[guess].is_at(raw)) return guess;
     }
-    // simdjson has seen the closing quote: the search ends inside the text.
+    return search_key(before, raw);
+  }
+
+  uint32_t search_key(uint32_t before, const char* raw) {
+    // The closing quote was seen when the tokens were found: the search ends inside the text.
     const char* end = raw;
     while (*end != '"') end += *end == '\\' ? 2 : 1;
     const std::string_view text(raw, static_cast<size_t>(end - raw));
@@ -368,14 +437,16 @@ class EventParser::Impl {
                                                        static_cast<uint32_t>(keys_.size()));
     if (is_new) {
       Key key;
-      key.text = strings_.view(StringId{number});
+      key.set_text(strings_.view(StringId{number}));
       key.string = number;
       key.role = in_args ? Role::kNone : role_of(text);
       keys_.push_back(key);
       keys_in_args_.resize(keys_.size());
       keys_in_args_.back() = in_args;
     }
-    keys_[before].follower = it->second;
+    auto& followers = keys_[before].followers;
+    std::shift_right(followers.begin(), followers.end(), 1);
+    followers[0] = it->second;
     return it->second;
   }
 
@@ -420,7 +491,8 @@ class EventParser::Impl {
 
   uint32_t number_;
   bool introduced_ = false;
-  ondemand::parser parser_;
+  JsonTokens tokens_;
+  const char* text_ = nullptr;  // that the tokens are of
   EventBatch* batch_ = nullptr;
   std::vector<RawArg> args_;  // of the event at hand
 

@@ -1,4 +1,4 @@
-// EventParser: chunks of Chrome trace-event JSON to EventBatches, with simdjson. One per thread; it
+// EventParser: chunks of Chrome trace-event JSON to EventBatches. One per thread; it
 // remembers the strings, labels, threads and keys that it saw, so that most of what it meets again
 // costs a comparison. The text of a chunk is whole events with commas between them and no brackets
 // around; it must have kTextFront writable bytes before it and kTextPadding after it.

@@ -54,6 +54,20 @@ TEST(EventParser, ArgumentsKeepTheirTypes) {
                   R"(object={"a":{"b":"\\"}})", "real=1.500000", "text='t'", "yes=true"}));
 }
 
+TEST(EventParser, TheSpaceAfterAListOrAnObjectIsNoPartOfIt) {
+  const Trace trace = load_json(
+      "[{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"args\":{\"l\":[1] ,\"o\":{\"k\":2}\n  }}]");
+  EXPECT_EQ(args_of(trace, SliceId{0}), (Args{"l=[1]", "o={\"k\":2}"}));
+}
+
+TEST(EventParser, AKeyMayBeEmptyOrLongerThanAnyGuess) {
+  const std::string key(300, 'k');
+  const std::string event = R"({"ph":"X","name":"a","ts":1,"args":{"":1,")" + key + R"(":2}})";
+  const Trace trace = load_json("[" + event + "," + event + "]");
+  EXPECT_EQ(args_of(trace, SliceId{0}), (Args{"=1", key + "=2"}));
+  EXPECT_EQ(args_of(trace, SliceId{1}), (Args{"=1", key + "=2"}));
+}
+
 TEST(EventParser, ValuesThatAreNoJsonAreCounted) {
   const Trace trace = load_json(
       R"([{"ph":"X","name":"a","ts":1,"args":{"a":NaN,"b":Infinity,"c":nul,"d":truth,"e":1}}])");

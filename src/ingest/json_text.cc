@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "ingest/eight_digits.h"
+
 namespace stepscope {
 namespace {
 
@@ -176,6 +178,12 @@ std::optional<int64_t> parse_us_as_ns(std::string_view text) {
   size_t at = 0;
   // 15 digits of microseconds are 31 years, and leave room for the fraction; more goes the long
   // way.
+  if (text.size() >= 8) {
+    if (const auto eight = parse_8_digits(load_8_bytes(text.data()))) {
+      value = *eight;
+      at = 8;
+    }
+  }
   while (at < text.size() && at < 16 && text[at] >= '0' && text[at] <= '9') {
     value = value * 10 + static_cast<uint64_t>(text[at++] - '0');
   }

@@ -1,7 +1,7 @@
 // Reading JSON as text, without trusting it: where a value ends, where the next event of a list may
-// begin, numbers and escapes. The fast path (event_parser.h) leaves all of that to simdjson; this
-// serves the text around the events, and events in files that are cut or damaged. No recursion, no
-// allocation per value: hostile nesting costs nothing.
+// begin, numbers and escapes. The fast path (event_parser.h) finds values by their tokens and takes
+// only the numbers from here; the rest serves the text around the events, and events in files that
+// are cut or damaged. No recursion, no allocation per value: hostile nesting costs nothing.
 #pragma once
 
 #include <cstddef>

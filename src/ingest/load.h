@@ -21,7 +21,7 @@ struct LoadOptions {
   std::function<void(double fraction)>
       progress;                          // now and then, from the calling thread; may be empty
   int threads = 0;                       // 0: as many as there are cores
-  size_t chunk_bytes = size_t{1} << 20;  // of text that is parsed at once; small for tests
+  size_t chunk_bytes = size_t{1} << 18;  // of text that is parsed at once; small for tests
 };
 
 Result<Trace> load(const std::string& path, const LoadOptions& options = {});

@@ -6,15 +6,6 @@ namespace stepscope {
 
 void DurationColumn::reserve_to_fill(size_t rows) { stepscope::reserve_to_fill(short_ns_, rows); }
 
-void DurationColumn::push_back(int64_t dur_ns) {
-  if (dur_ns < kLong) {
-    short_ns_.push_back(static_cast<uint32_t>(dur_ns));
-  } else {
-    long_ns_.emplace_back(static_cast<uint32_t>(short_ns_.size()), dur_ns);
-    short_ns_.push_back(kLong);
-  }
-}
-
 void DurationColumn::set(uint32_t row, int64_t dur_ns) {
   if (dur_ns < kLong) {
     short_ns_[row] = static_cast<uint32_t>(dur_ns);
@@ -67,15 +58,6 @@ void IntColumn::widen() {
   wide_values_.assign(narrow_values_.begin(), narrow_values_.end());
   narrow_values_ = {};
   wide_ = true;
-}
-
-void IntColumn::push_back(int64_t value) {
-  if (value != static_cast<int32_t>(value)) widen();
-  if (wide_) {
-    wide_values_.push_back(value);
-  } else {
-    narrow_values_.push_back(static_cast<int32_t>(value));
-  }
 }
 
 void IntColumn::append(std::span<const int32_t> values) {

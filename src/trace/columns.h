@@ -23,7 +23,14 @@ class DurationColumn {
   void reserve(size_t rows) { short_ns_.reserve(rows); }
   void reserve_to_fill(size_t rows);  // see prefault.h
   void shrink_to_fit() { short_ns_.shrink_to_fit(); }
-  void push_back(int64_t dur_ns);
+  void push_back(int64_t dur_ns) {
+    if (dur_ns < kLong) {
+      short_ns_.push_back(static_cast<uint32_t>(dur_ns));
+    } else {
+      long_ns_.emplace_back(static_cast<uint32_t>(short_ns_.size()), dur_ns);
+      short_ns_.push_back(kLong);
+    }
+  }
   // Changes a row, in any order of rows. Call settle() once after the last change.
   void set(uint32_t row, int64_t dur_ns);
   void settle();
@@ -68,7 +75,14 @@ struct SliceColumns {
 // Integers in 4 bytes each as long as all fit, else in 8.
 class IntColumn {
  public:
-  void push_back(int64_t value);
+  void push_back(int64_t value) {
+    if (value != static_cast<int32_t>(value)) widen();
+    if (wide_) {
+      wide_values_.push_back(value);
+    } else {
+      narrow_values_.push_back(static_cast<int32_t>(value));
+    }
+  }
   void append(std::span<const int32_t> values);
   void append(std::span<const int64_t> values);
   void reserve_to_fill(size_t rows);  // see prefault.h

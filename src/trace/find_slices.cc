@@ -1,7 +1,7 @@
 #include "trace/find_slices.h"
 
 #include "trace/nesting.h"
-#include "trace/sort_by_time.h"
+#include "trace/sort_by_value.h"
 
 namespace stepscope {
 namespace {
@@ -80,19 +80,19 @@ std::vector<SliceId> find_slices(std::span<const Track> tracks, const SliceColum
   std::vector<uint32_t> next(first.begin(), first.end() - 1);
   for (uint32_t i = 0; i < points.size(); ++i) by_track[next[index(points[i].track)]++] = i;
 
-  std::vector<TimeKey> keys;
-  std::vector<TimeKey> scratch;
+  std::vector<SortKey> keys;
+  std::vector<SortKey> scratch;
   for (size_t t = 0; t < tracks.size(); ++t) {
     if (first[t] == first[t + 1] || tracks[t].slice_count == 0) continue;
     keys.clear();
     for (uint32_t at = first[t]; at < first[t + 1]; ++at) {
       keys.push_back({points[by_track[at]].time_ns, by_track[at]});
     }
-    sort_by_time(keys, scratch);
+    sort_by_value(keys, scratch);
     TrackWalk walk(tracks[t], slices, labels);
-    for (const TimeKey& key : keys) {
+    for (const SortKey& key : keys) {
       found[key.row] =
-          points[key.row].binds_next ? walk.find_next(key.time_ns) : walk.find_open(key.time_ns);
+          points[key.row].binds_next ? walk.find_next(key.value) : walk.find_open(key.value);
     }
   }
   return found;

@@ -39,6 +39,8 @@ uint32_t StringPool::find_slot(std::string_view text, uint64_t hash) const {
   return at;
 }
 
+StringId StringPool::intern(std::string_view text) { return intern(text, hash_bytes(text)); }
+
 StringId StringPool::intern(std::string_view text, uint64_t hash) {
   uint32_t at = find_slot(text, hash);
   if (slots_[at].id_plus_1 == 0) {

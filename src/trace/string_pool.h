@@ -31,7 +31,7 @@ class StringPool {
   StringPool(const StringPool&) = delete;
   StringPool& operator=(const StringPool&) = delete;
 
-  StringId intern(std::string_view text) { return intern(text, hash_bytes(text)); }
+  StringId intern(std::string_view text);
   StringId intern(std::string_view text, uint64_t hash);
   std::optional<StringId> find(std::string_view text) const;
 

@@ -18,6 +18,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "trace/sort_by_value.h"
 #include "trace/trace.h"
 
 namespace stepscope {
@@ -156,6 +157,7 @@ class TraceBuilder {
   void finish_args();
   void finish_counters();
   void bind_flows();
+  std::vector<SortKey> order_flow_points() const;
   void sort_flows();
   void bind_allocations();
   void find_time_range();

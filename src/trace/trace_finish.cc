@@ -9,13 +9,16 @@
 #include "trace/find_slices.h"
 #include "trace/nesting.h"
 #include "trace/prefault.h"
-#include "trace/sort_by_time.h"
+#include "trace/sort_by_value.h"
 #include "trace/trace_builder.h"
 
 namespace stepscope {
 namespace {
 
 constexpr uint32_t kUnset = UINT32_MAX;
+
+// The number that has the same place among signed numbers.
+int64_t as_signed(uint64_t value) { return static_cast<int64_t>(value ^ uint64_t{1} << 63); }
 
 template <typename T>
 void permute(std::vector<T>& column, const std::vector<uint32_t>& order) {
@@ -147,20 +150,20 @@ std::vector<uint32_t> TraceBuilder::build_order() {
     if (!skip(row)) order[next[index(slice_track_[row])]++] = row;
   }
 
-  std::vector<TimeKey> keys;
-  std::vector<TimeKey> scratch;
+  std::vector<SortKey> keys;
+  std::vector<SortKey> scratch;
   for (size_t t = 0; t < tracks.size(); ++t) {
     if (!is_unsorted[t]) continue;
     const auto rows = std::span(order).subspan(tracks[t].first_slice, tracks[t].slice_count);
     keys.clear();
     keys.reserve(rows.size());
     for (const uint32_t row : rows) keys.push_back({slices.start_ns[row], row});
-    sort_by_time(keys, scratch);
+    sort_by_value(keys, scratch);
     for (size_t i = 0; i < keys.size(); ++i) rows[i] = keys[i].row;
     // Among slices that start together the longer one is the outer one.
     for (size_t i = 0; i < keys.size();) {
       size_t end = i + 1;
-      while (end < keys.size() && keys[end].time_ns == keys[i].time_ns) ++end;
+      while (end < keys.size() && keys[end].value == keys[i].value) ++end;
       if (end - i > 1) {
         std::stable_sort(
             rows.begin() + static_cast<ptrdiff_t>(i), rows.begin() + static_cast<ptrdiff_t>(end),
@@ -309,6 +312,38 @@ void TraceBuilder::finish_counters() {
   counter_track_ = {};
 }
 
+// The points by key, then time, then phase, then as they came.
+std::vector<SortKey> TraceBuilder::order_flow_points() const {
+  std::vector<SortKey> order;
+  order.reserve(flow_points_.size());
+  for (uint32_t i = 0; i < flow_points_.size(); ++i) {
+    order.push_back({as_signed(flow_points_[i].key), i});
+  }
+  std::vector<SortKey> scratch;
+  sort_by_value(order, scratch);
+  for (auto first = order.begin(); first != order.end();) {
+    auto last = first + 1;
+    while (last != order.end() && last->value == first->value) ++last;
+    const auto point = [&](const SortKey& key) -> const FlowPoint& {
+      return flow_points_[key.row];
+    };
+    const auto by_time = [&](const SortKey& a, const SortKey& b) {
+      return std::pair(point(a).time_ns, point(a).phase) <
+             std::pair(point(b).time_ns, point(b).phase);
+    };
+    // Asked first, because the sort allocates and nearly all chains are pairs in order.
+    if (!std::is_sorted(first, last, by_time)) std::stable_sort(first, last, by_time);
+    // A lone pair whose end comes before its start is an arrow back in time (two clocks that
+    // disagree).
+    if (last - first == 2 && point(first[0]).phase == FlowPhase::kEnd &&
+        point(first[1]).phase == FlowPhase::kStart) {
+      std::swap(first[0], first[1]);
+    }
+    first = last;
+  }
+  return order;
+}
+
 void TraceBuilder::bind_flows() {
   FlowColumns& flows = data_.flows;
   const auto add = [&](SliceId from, SliceId to, int64_t from_ns, int64_t to_ns, LabelId label,
@@ -336,20 +371,7 @@ void TraceBuilder::bind_flows() {
   for (const DirectFlow& flow : direct_flows_) {
     add(final_row(flow.from), final_row(flow.to), flow.from_ns, flow.to_ns, flow.label, flow.id);
   }
-  std::stable_sort(
-      flow_points_.begin(), flow_points_.end(), [](const FlowPoint& a, const FlowPoint& b) {
-        return std::tuple(a.key, a.time_ns, a.phase) < std::tuple(b.key, b.time_ns, b.phase);
-      });
-  // A lone pair whose end comes before its start is an arrow back in time (two clocks that
-  // disagree).
-  for (size_t i = 0, end = 0; i < flow_points_.size(); i = end) {
-    end = i + 1;
-    while (end < flow_points_.size() && flow_points_[end].key == flow_points_[i].key) ++end;
-    if (end - i == 2 && flow_points_[i].phase == FlowPhase::kEnd &&
-        flow_points_[i + 1].phase == FlowPhase::kStart) {
-      std::swap(flow_points_[i], flow_points_[i + 1]);
-    }
-  }
+  // In the order of the file, which is mostly that of time.
   std::vector<PointInTime> places;
   places.reserve(flow_points_.size());
   for (const FlowPoint& point : flow_points_) {
@@ -357,15 +379,16 @@ void TraceBuilder::bind_flows() {
   }
   const std::vector<SliceId> slice_of =
       find_slices(data_.tracks, data_.slices, data_.labels, places);
+  const std::vector<SortKey> chains = order_flow_points();
   const FlowPoint* before = nullptr;  // the point that the next one of its chain hangs on
   SliceId before_slice = kNoSlice;
   bool before_is_used = true;
-  for (size_t i = 0; i < flow_points_.size(); ++i) {
-    const FlowPoint& point = flow_points_[i];
+  for (const SortKey& key : chains) {
+    const FlowPoint& point = flow_points_[key.row];
     const bool goes_on =
         before != nullptr && before->key == point.key && point.phase != FlowPhase::kStart;
     if (!goes_on && before != nullptr && !before_is_used) data_.stats.add(Stat::kFlowsUnbound);
-    const SliceId slice = slice_of[i];
+    const SliceId slice = slice_of[key.row];
     if (goes_on) {
       add(before_slice, slice, before->time_ns, point.time_ns, before->label, point.id);
     } else if (point.phase != FlowPhase::kStart) {
@@ -384,13 +407,17 @@ void TraceBuilder::bind_flows() {
 
 void TraceBuilder::sort_flows() {
   FlowColumns& flows = data_.flows;
-  std::vector<uint32_t> order(flows.from.size());
-  std::iota(order.begin(), order.end(), 0u);
-  const auto by_slices = [&](uint32_t a, uint32_t b) {
-    return std::pair(flows.from[a], flows.to[a]) < std::pair(flows.from[b], flows.to[b]);
-  };
-  if (std::is_sorted(order.begin(), order.end(), by_slices)) return;
-  std::stable_sort(order.begin(), order.end(), by_slices);
+  std::vector<SortKey> keys;
+  keys.reserve(flows.from.size());
+  for (uint32_t i = 0; i < flows.from.size(); ++i) {
+    const uint64_t value = uint64_t{index(flows.from[i])} << 32 | index(flows.to[i]);
+    keys.push_back({as_signed(value), i});
+  }
+  std::vector<SortKey> scratch;
+  sort_by_value(keys, scratch);
+  std::vector<uint32_t> order(keys.size());
+  std::transform(keys.begin(), keys.end(), order.begin(),
+                 [](const SortKey& key) { return key.row; });
   permute(flows.from, order);
   permute(flows.to, order);
   permute(flows.from_ns, order);

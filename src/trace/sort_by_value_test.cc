@@ -1,4 +1,4 @@
-#include "trace/sort_by_time.h"
+#include "trace/sort_by_value.h"
 
 #include <gtest/gtest.h>
 
@@ -9,22 +9,22 @@
 namespace stepscope {
 namespace {
 
-void expect_as_stable_sort(std::vector<TimeKey> keys) {
-  std::vector<TimeKey> expected = keys;
+void expect_as_stable_sort(std::vector<SortKey> keys) {
+  std::vector<SortKey> expected = keys;
   std::stable_sort(expected.begin(), expected.end(),
-                   [](const TimeKey& a, const TimeKey& b) { return a.time_ns < b.time_ns; });
-  std::vector<TimeKey> scratch;
-  sort_by_time(keys, scratch);
+                   [](const SortKey& a, const SortKey& b) { return a.value < b.value; });
+  std::vector<SortKey> scratch;
+  sort_by_value(keys, scratch);
   ASSERT_EQ(keys.size(), expected.size());
   for (size_t i = 0; i < keys.size(); ++i) {
-    ASSERT_EQ(keys[i].time_ns, expected[i].time_ns) << i;
+    ASSERT_EQ(keys[i].value, expected[i].value) << i;
     ASSERT_EQ(keys[i].row, expected[i].row) << i;
   }
 }
 
-std::vector<TimeKey> random_keys(size_t count, uint64_t range, int64_t least, uint64_t seed) {
+std::vector<SortKey> random_keys(size_t count, uint64_t range, int64_t least, uint64_t seed) {
   std::mt19937_64 random(seed);
-  std::vector<TimeKey> keys;
+  std::vector<SortKey> keys;
   for (uint32_t i = 0; i < count; ++i) {
     const uint64_t offset = range == 0 ? 0 : random() % range;
     keys.push_back({static_cast<int64_t>(static_cast<uint64_t>(least) + offset), i});
@@ -32,7 +32,7 @@ std::vector<TimeKey> random_keys(size_t count, uint64_t range, int64_t least, ui
   return keys;
 }
 
-TEST(SortByTime, EqualsStableSortForAnyRangeOfTimes) {
+TEST(SortByValue, EqualsStableSortForAnyRangeOfTimes) {
   for (const uint64_t range : {uint64_t{0}, uint64_t{2}, uint64_t{2048}, uint64_t{2049},
                                uint64_t{1} << 22, uint64_t{1} << 40, uint64_t{1} << 63}) {
     for (const size_t count : {0u, 1u, 2u, 511u, 512u, 513u, 5000u}) {
@@ -41,16 +41,16 @@ TEST(SortByTime, EqualsStableSortForAnyRangeOfTimes) {
   }
 }
 
-TEST(SortByTime, SortsTheWholeRangeOfInt64) {
-  std::vector<TimeKey> keys = random_keys(3000, std::numeric_limits<uint64_t>::max(),
+TEST(SortByValue, SortsTheWholeRangeOfInt64) {
+  std::vector<SortKey> keys = random_keys(3000, std::numeric_limits<uint64_t>::max(),
                                           std::numeric_limits<int64_t>::min(), 3);
   keys.push_back({std::numeric_limits<int64_t>::max(), 3000});
   keys.push_back({std::numeric_limits<int64_t>::min(), 3001});
   expect_as_stable_sort(std::move(keys));
 }
 
-TEST(SortByTime, LeavesSortedKeysAsTheyAre) {
-  std::vector<TimeKey> keys;
+TEST(SortByValue, LeavesSortedKeysAsTheyAre) {
+  std::vector<SortKey> keys;
   for (uint32_t i = 0; i < 2000; ++i) keys.push_back({i / 3, i});
   expect_as_stable_sort(keys);
   std::reverse(keys.begin(), keys.end());
