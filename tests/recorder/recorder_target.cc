@@ -14,12 +14,14 @@
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <map>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -51,9 +53,18 @@ void call_some(int calls) {
   }
 }
 
-// Threads that write numbered records for ever. What each has written is published, apart from the
-// recorder, in a shared file: <folder>/progress, one u64 per thread.
-void count_up(const std::string& folder, int threads) {
+// At a pace that no drain falls behind.
+void call_many(int calls) {
+  for (int i = 0; i < calls; i += 1000) {
+    call_some(1000);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+// Threads that write numbered records for ever, in bursts with pauses, or without. What each has
+// written is published, apart from the recorder, in a shared file: <folder>/progress, one u64 per
+// thread.
+void count_up(const std::string& folder, int threads, bool pauses) {
   const std::string path = folder + "/progress";
   ::mkdir(folder.c_str(), 0777);
   const int file = ::open(path.c_str(), O_RDWR | O_CREAT, 0666);
@@ -64,11 +75,12 @@ void count_up(const std::string& folder, int threads) {
   new Session(folder, quiet());
   std::vector<std::thread> workers;
   for (int t = 0; t < threads; ++t) {
-    workers.emplace_back([t, progress] {
+    workers.emplace_back([t, progress, pauses] {
       const Counter counter("thread " + std::to_string(t));
       for (uint64_t i = 0;; ++i) {
         counter.set_int(static_cast<int64_t>(i));
         progress[t].store(i + 1, std::memory_order_release);
+        if (pauses && i % 500 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
         // Now and then something with a name of its own, so that definitions are on their way too.
         if (i % 1000 == 0) {
           const Scope named(Label("name " + std::to_string(t) + " " + std::to_string(i / 1000)));
@@ -117,16 +129,25 @@ void many_threads(const std::string& folder, int threads) {
 
 void threads_at_once(const std::string& folder, int threads) {
   const Session session(folder, quiet());
-  std::atomic<bool> go{false};
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool go = false;
   std::vector<std::thread> workers;
   for (int t = 0; t < threads; ++t) {
     workers.emplace_back([&] {
       call_some(1);
-      while (!go.load()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      {
+        std::unique_lock lock(mutex);
+        changed.wait(lock, [&] { return go; });
+      }
       call_some(1);
     });
   }
-  go.store(true);
+  {
+    const std::lock_guard lock(mutex);
+    go = true;
+  }
+  changed.notify_all();
   for (std::thread& worker : workers) worker.join();
 }
 
@@ -143,7 +164,7 @@ void daemonise(const std::string& folder) {
   for (int i = 0; i < 64; ++i) {
     if (::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0666) < 0) ::_exit(4);
   }
-  call_some(100'000);
+  call_many(100'000);
   if (::chdir("/") != 0) ::_exit(4);
   char message[256];
   const int failed = stepscope::current_table()->stop(message, sizeof(message));
@@ -160,7 +181,7 @@ void close_all(const std::string& folder) {
   for (int i = 0; i < 64; ++i) {
     if (::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0666) < 0) ::_exit(4);
   }
-  call_some(200'000);
+  call_many(100'000);
   if (::write(0, "program was here\n", 17) != 17) ::_exit(4);
 }
 
@@ -295,7 +316,7 @@ void vanish(const std::string& folder) {
   call_some(100);
   const std::string remove = "rm -rf '" + folder + "'";
   if (std::system(remove.c_str()) != 0) std::exit(4);
-  call_some(100'000);
+  call_many(100'000);
   const int failed = table->stop(message, sizeof(message));
   std::printf("stop: %d %s\n", failed, message);
 }
@@ -319,7 +340,8 @@ int main(int argc, char** argv) {
   const std::string folder = argv[2];
   const int number = argc > 3 ? std::atoi(argv[3]) : 0;
   const std::map<std::string, std::function<void()>> modes = {
-      {"count", [&] { count_up(folder, number); }},
+      {"count", [&] { count_up(folder, number, true); }},
+      {"flood", [&] { count_up(folder, number, false); }},
       {"forks", [&] { fork_storm(folder, number); }},
       {"threads", [&] { many_threads(folder, number); }},
       {"at-once", [&] { threads_at_once(folder, number); }},

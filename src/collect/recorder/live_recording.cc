@@ -37,7 +37,8 @@ constexpr int64_t kNamesNs = kSecond;
 constexpr int64_t kMaxPendingNs = kSecond;  // a chunk waits no longer for others of its thread
 constexpr uint32_t kNamesPerTurn = 64;
 constexpr size_t kChunksPerBlock = format::kRowsPerBlock / kChunkWords;
-constexpr uint32_t kGrowthDivisor = 2;  // grows when less than 1/2 of the pool is free
+constexpr uint32_t kGrowthStep = 32;
+constexpr uint32_t kGrowthDivisor = 4;  // grows when less than 1/4 of the pool is free
 
 uint64_t make_file_id() {
   std::random_device random;
@@ -119,7 +120,8 @@ Status LiveRecording::stop() {
 bool LiveRecording::take_chunk(ThreadSlot& slot, uint64_t first_tick) {
   const uint32_t number = free_.pop();
   if (number == kNoChunk) return false;
-  free_count_.fetch_sub(1, std::memory_order_relaxed);
+  free_count_.fetch_sub(1, std::memory_order_seq_cst);
+  if (wants_growth()) wake_drain();
   ChunkHeader& chunk = *pool_->chunk(number);
   const uint64_t generation = chunk.generation.load(std::memory_order_relaxed);
   chunk.generation.store(generation + 1, std::memory_order_relaxed);
@@ -140,6 +142,12 @@ bool LiveRecording::take_chunk(ThreadSlot& slot, uint64_t first_tick) {
   slot.chunk_number = number;
   slot.count = 0;
   return true;
+}
+
+bool LiveRecording::wants_growth() const {
+  const uint32_t count = pool_->chunk_count();
+  return free_count_.load(std::memory_order_seq_cst) < count / kGrowthDivisor &&
+         count < pool_->max_chunks() && may_grow_.load(std::memory_order_relaxed);
 }
 
 void LiveRecording::hand_over(ThreadSlot& slot) {
@@ -380,16 +388,20 @@ void LiveRecording::free_chunk(uint32_t number) {
   free_.push(number);
 }
 
+// Twice as many, in small steps: threads may be waiting to have them.
 void LiveRecording::grow_if_short() {
-  const uint32_t count = pool_->chunk_count();
-  if (count == pool_->max_chunks() ||
-      free_count_.load(std::memory_order_relaxed) >= count / kGrowthDivisor) {
-    return;
+  const uint32_t wanted = 2 * pool_->chunk_count();
+  while (wants_growth() && pool_->chunk_count() < wanted) {
+    const uint32_t count = pool_->chunk_count();
+    const Result<uint32_t> grown = pool_->grow(kGrowthStep);
+    if (!grown) {
+      may_grow_.store(false,
+                      std::memory_order_relaxed);  // the disk is full: no use in asking again
+      return note_failure(grown.status());
+    }
+    free_count_.fetch_add(*grown, std::memory_order_relaxed);
+    for (uint32_t i = count; i < count + *grown; ++i) free_.push(i);
   }
-  const Result<uint32_t> grown = pool_->grow(count);  // twice as many
-  if (!grown) return note_failure(grown.status());
-  free_count_.fetch_add(*grown, std::memory_order_relaxed);
-  for (uint32_t i = count; i < count + *grown; ++i) free_.push(i);
   wake_at_.store(std::max(1u, pool_->chunk_count() / 4), std::memory_order_relaxed);
 }
 

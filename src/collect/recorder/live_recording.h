@@ -63,6 +63,7 @@ class LiveRecording {
   // A thread ends: what it dropped last is told by no chunk any more. Takes a lock.
   void leave(ThreadSlot& slot);
   void wake_drain();
+  bool wants_growth() const;
 
  private:
   struct Loss {
@@ -110,6 +111,7 @@ class LiveRecording {
   std::atomic<uint32_t> streams_{1};
   std::atomic<uint32_t> is_asleep_{0};  // the futex that the drain sleeps on
   std::atomic<bool> is_stopping_{false};
+  std::atomic<bool> may_grow_{true};
 
   // Of the drain.
   std::unique_ptr<Journals> journals_;

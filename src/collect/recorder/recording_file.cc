@@ -112,14 +112,13 @@ Status RecordingFile::begin_segment() {
       {"stepscope.pool", identity_.pool_path},
   };
   if (Status status = write_metadata(entries); !status) return status;
-  definitions_written_ = 0;
+  // Before the tracks, which belong to it, and again once its name is defined.
+  const uint32_t command = definitions_.string_id(find_command());
+  if (Status status = definitions_.write(*writer_, 0, 1); !status) return status;  // string 0
+  if (Status status = write_process(0); !status) return status;
+  definitions_written_ = 1;
   if (Status status = write_definitions(); !status) return status;
-
-  BlockBuilder process(BlockType::kProcesses, 1);
-  process.add_one<uint32_t>(Column::kId, 0).add_one<int64_t>(Column::kNumber, identity_.pid);
-  process.add_one<uint32_t>(Column::kName, definitions_.string_id(find_command()));
-  if (Status status = write_definitions(); !status) return status;
-  if (Status status = write(process); !status) return status;
+  if (Status status = write_process(command); !status) return status;
   const std::vector<ClockReading> readings = readings_;
   for (const ClockReading& reading : readings) {
     if (Status status = write_clock(reading); !status) return status;
@@ -139,6 +138,14 @@ Status RecordingFile::write_metadata(std::span<const std::pair<std::string, std:
   BlockBuilder block(BlockType::kMetadata, static_cast<uint32_t>(entries.size()));
   block.add_text(Column::kKeyText, keys).add_text(Column::kValueText, values);
   block.add<uint8_t>(Column::kFlags, flags);
+  return write(block);
+}
+
+Status RecordingFile::write_process(uint32_t name) {
+  BlockBuilder block(BlockType::kProcesses, 1);
+  block.add_one<uint32_t>(Column::kId, 0)
+      .add_one<int64_t>(Column::kNumber, identity_.pid)
+      .add_one<uint32_t>(Column::kName, name);
   return write(block);
 }
 

@@ -85,6 +85,7 @@ class RecordingFile {
   Status begin_segment();
   Status rotate_if_full();
   void keep_ring();
+  Status write_process(uint32_t name);
   Status write_metadata(std::span<const std::pair<std::string, std::string>> entries);
   Status write(const format::BlockBuilder& block) { return writer_->write(block); }
 
