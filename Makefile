@@ -118,4 +118,4 @@ wheel: setup  ## Build dist/*.whl, with the shared libraries it needs inside
 .PHONY: clean
 clean:  ## Remove everything that was built or installed here
 	rm -rf build dist outputs .venv .venv-* .deps .mypy_cache .ruff_cache .pytest_cache
-	rm -f python/stepscope/_core*.so
+	rm -rf python/stepscope/_core*.so python/stepscope/{include,lib}

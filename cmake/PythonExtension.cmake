@@ -20,10 +20,19 @@ endif()
 
 nanobind_add_module(_core NB_STATIC NOMINSIZE NB_SUPPRESS_WARNINGS ${python_sources})
 target_compile_options(_core PRIVATE ${STEPSCOPE_WARNINGS})
-target_link_libraries(_core PRIVATE stepscope_advise PkgConfig::sqlite3)
+target_link_libraries(_core PRIVATE stepscope_advise stepscope_collect PkgConfig::sqlite3)
 if(SKBUILD)
   include(PythonInstall)
 else()
   set_target_properties(_core PROPERTIES
     LIBRARY_OUTPUT_DIRECTORY ${PROJECT_SOURCE_DIR}/python/stepscope)
+  # Where stepscope.get_include() and get_library() look for them.
+  set(package ${PROJECT_SOURCE_DIR}/python/stepscope)
+  add_custom_command(TARGET stepscope_record POST_BUILD
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${package}/include/stepscope ${package}/lib
+    COMMAND ${CMAKE_COMMAND} -E create_symlink
+      ${record_header_dir}/stepscope/record.h ${package}/include/stepscope/record.h
+    COMMAND ${CMAKE_COMMAND} -E create_symlink
+      $<TARGET_FILE:stepscope_record> ${package}/lib/$<TARGET_FILE_NAME:stepscope_record>
+    VERBATIM)
 endif()

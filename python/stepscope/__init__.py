@@ -7,7 +7,17 @@
 """
 
 from stepscope._core import TraceError, __version__
+from stepscope._record_library import get_include, get_library
 from stepscope._table import Table
 from stepscope._trace import Slices, Trace, load
 
-__all__ = ["Slices", "Table", "Trace", "TraceError", "__version__", "load"]
+__all__ = [
+    "Slices",
+    "Table",
+    "Trace",
+    "TraceError",
+    "__version__",
+    "get_include",
+    "get_library",
+    "load",
+]

@@ -58,3 +58,16 @@ class Trace:
 
 def load(path: str, threads: int = 0) -> Trace: ...
 def views() -> list[tuple[str, str]]: ...
+
+# A PyCapsule of that name with the StepscopeRecordTable* of stepscope/record.h.
+record_table: object
+
+def start_recording(
+    folder: str,
+    max_pool_bytes: int = 0,
+    max_file_bytes: int = 0,
+    rotate_bytes: int = 0,
+    counters: bool = True,
+) -> None: ...
+def stop_recording() -> None: ...
+def is_recording() -> bool: ...

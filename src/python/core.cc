@@ -20,16 +20,14 @@
 #include "export/export.h"
 #include "ingest/load.h"
 #include "python/arrow_capsule.h"
+#include "python/record_binding.h"
+#include "python/trace_fault.h"
 #include "trace/trace.h"
 
 namespace nb = nanobind;
 
 namespace stepscope {
 namespace {
-
-struct TraceFault : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
 
 template <typename T>
 T value_or_throw(Result<T> result) {
@@ -189,4 +187,5 @@ NB_MODULE(_core, m) {
     for (const View& view : views()) names.emplace_back(view.name, view.summary);
     return names;
   });
+  bind_recorder(m);
 }
