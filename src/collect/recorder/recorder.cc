@@ -101,8 +101,9 @@ void join(ThreadSlot& slot, LiveRecording& recording) {
   slot.is_taken.store(2, std::memory_order_release);
 }
 
-// A forked child records for the first time: it goes on with what the parent had defined, and with
-// nothing else of it. Other threads of the child drop their records meanwhile.
+// Where a forked child records or names something for the first time: it goes on with what the
+// parent had defined, and with nothing else of it. Other threads of the child drop their records
+// meanwhile.
 void start_in_child(SlotArena& slots) {
   uint32_t expected = SlotArena::kForked;
   if (!slots.owner().compare_exchange_strong(expected, SlotArena::kMoving)) return;
@@ -250,6 +251,11 @@ Status Recorder::stop() {
 bool Recorder::is_recording() { return process().is_recording.load(std::memory_order_relaxed); }
 
 Definitions& Recorder::definitions() {
+  // The parent's would write into journals that a forked child does not have.
+  if (SlotArena* slots = SlotArena::get(); slots != nullptr) {
+    start_in_child(*slots);
+    while (slots->owner().load(std::memory_order_acquire) == SlotArena::kMoving) ::sched_yield();
+  }
   return *process().definitions.load(std::memory_order_acquire);
 }
 

@@ -1,5 +1,6 @@
 // Recorder: the one flight recorder of a process, under every collector. Threads append records to
-// chunks of their own (thread_slot.h); the drain (drain.h) seals full chunks in the .sscope file.
+// chunks of their own (thread_slot.h); the drain (live_recording.h) seals full chunks in the
+// .sscope file.
 //
 //   Status status = Recorder::start({.folder = "outputs/profiler_results"});
 //   const uint32_t label = Recorder::definitions().label("forward", "", 0);
@@ -8,8 +9,9 @@
 //   status = Recorder::stop();
 //
 // A record never blocks: where no chunk is free it is dropped, and counted for its thread. A forked
-// child gets a recording of its own, in the same folder, with its first record. A program that ends
-// without stop() leaves everything that it recorded in the pool file, for the reader to find.
+// child gets a recording of its own, in the same folder, with its first record or name. A program
+// that ends without stop() leaves everything that it recorded in the pool file, for the reader to
+// find.
 //
 // start() and stop() may be called from any thread, but not from two at once.
 #pragma once
