@@ -1,5 +1,5 @@
-// Trains a small network on random numbers, in plain C++, and records itself: steps, scopes, a
-// second thread that makes the batches, the loss as a counter.
+// Trains a small network on random numbers, in plain C++, and records itself: steps, scopes,
+// operators, the loss as a counter.
 //
 //   build/release/bin/cpp_training outputs/cpp_training
 //   stepscope report outputs/cpp_training
@@ -11,7 +11,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <future>
 #include <random>
 #include <vector>
 
@@ -29,7 +28,6 @@ struct Batch {
 };
 
 Batch make_batch(unsigned seed) {
-  stepscope::set_thread_name("batches");
   STEPSCOPE_SCOPE("make_batch");
   std::mt19937 random(seed);
   std::normal_distribution<float> normal;
@@ -108,18 +106,13 @@ class Network {
 };
 
 void train(unsigned steps) {
+  stepscope::set_thread_name("trainer");
   const stepscope::Counter loss_counter("loss");
   Network network;
-  std::future<Batch> next = std::async(std::launch::async, make_batch, 0U);
   for (unsigned step = 0; step < steps; ++step) {
     {
       STEPSCOPE_SCOPE("train_step");
-      Batch batch;
-      {
-        STEPSCOPE_SCOPE("wait_for_batch");
-        batch = next.get();
-      }
-      next = std::async(std::launch::async, make_batch, step + 1);
+      const Batch batch = make_batch(step);
       network.forward(batch.inputs);
       const float loss = network.backward(batch);
       network.update();

@@ -3,11 +3,12 @@
  *
  * C++:
  *   #include <stepscope/record.h>
- *   stepscope::Session session("outputs/profiler_results");       // until the end of main()
+ *   stepscope::Session session("outputs/profiler_results");   // until the end of main()
+ *   const stepscope::Counter loss_counter("loss");
  *   for (int step = 0; step < steps; ++step) {
- *     STEPSCOPE_SCOPE("train_step");                              // until the end of the block
- *     loss_counter.set(loss);                                     // stepscope::Counter
- * loss_counter("loss"); stepscope::step(step);
+ *     STEPSCOPE_SCOPE("train_step");                          // until the end of the block
+ *     loss_counter.set(train(step));
+ *     stepscope::step(step);
  *   }
  *
  * Link with libstepscope_record. In an extension module of a Python process take the table of the
@@ -118,11 +119,12 @@ inline const StepscopeRecordTable*& current_table() {
 
 inline void use_table(const StepscopeRecordTable* table) { current_table() = table; }
 
-// A name that is looked up once. Cheap to copy; make it static.
+// A name that is looked up once. Make it static. What is not said to be something else is a call, a
+// row of the view `functions`.
 class Label {
  public:
   explicit Label(std::string_view name, std::string_view category = "",
-                 uint8_t kind = STEPSCOPE_OTHER)
+                 uint8_t kind = STEPSCOPE_CALL)
       : name_(name), category_(category), kind_(kind) {}
   Label(const Label& other) : Label(other.name_, other.category_, other.kind_) {}
   Label& operator=(const Label&) = delete;
