@@ -1,4 +1,4 @@
-"""What is left of a recording, whatever its program did: recorder_target records, `stepscope` reads.
+"""What is left of a recording, whatever its program did: recorder_target writes, stepscope reads.
 
 The program publishes apart from the recorder what it did, where that is compared.
 """
