@@ -11,7 +11,7 @@ JOBS ?= $(shell nproc)
 VENV := .venv
 RESULTS := build/results
 DEMO := outputs/demo
-CXX_SOURCES = $(shell find src fuzz bench -name '*.cc' -o -name '*.h')
+CXX_SOURCES = $(shell find src fuzz bench tests examples -name '*.cc' -o -name '*.h')
 PYTEST = $(VENV)/bin/python -m pytest -q -rs
 
 .PHONY: help
@@ -63,15 +63,16 @@ ctest-%: build-%
 	ctest --preset $* -j $(JOBS) --output-junit $(CURDIR)/$(RESULTS)/ctest-$*.xml
 
 pytest-release: build
-	$(PYTEST) -m 'not heavy' --junitxml=$(RESULTS)/pytest.xml tests/golden tests/cli tests/python
+	$(PYTEST) -m 'not heavy' --junitxml=$(RESULTS)/pytest.xml \
+	  tests/golden tests/cli tests/python tests/recorder
 
 pytest-all: build
-	$(PYTEST) --junitxml=$(RESULTS)/pytest-all.xml tests/golden tests/cli tests/python
+	$(PYTEST) --junitxml=$(RESULTS)/pytest-all.xml tests/golden tests/cli tests/python tests/recorder
 
 # The command's tests once more, with the sanitized binary.
 pytest-asan: build-asan
 	STEPSCOPE_BIN=build/asan/bin/stepscope $(PYTEST) -m 'not heavy' \
-	  --junitxml=$(RESULTS)/pytest-asan.xml tests/golden tests/cli
+	  --junitxml=$(RESULTS)/pytest-asan.xml tests/golden tests/cli tests/recorder
 
 pytest-wheel: wheel
 	$(PYTEST) --junitxml=$(RESULTS)/pytest-wheel.xml tests/wheel

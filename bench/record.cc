@@ -94,7 +94,8 @@ int main(int argc, char** argv) {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   std::printf(
-      "{\"threads\": %d, \"pairs\": %llu, \"empty_ns\": %.2f, \"clock_ns\": %.2f, \"pair_ns\": %.2f, "
+      "{\"threads\": %d, \"pairs\": %llu, \"empty_ns\": %.2f, \"clock_ns\": %.2f, \"pair_ns\": "
+      "%.2f, "
       "\"record_ns\": %.2f, \"drain_ns_per_record\": %.2f, \"bytes_per_record\": %.2f, "
       "\"peak_rss_bytes\": %llu}\n",
       threads, static_cast<unsigned long long>(pairs), empty, clock - empty, pair - empty,

@@ -1,12 +1,13 @@
-"""Measures loading a trace against peers and against the project's goals; `make bench` runs it.
+"""Measures against peers, limits and the project's goals; `make bench` runs it.
 
-Prints one table. CPU time is user + system of the whole process (of other Python tools: of the load
-alone, without imports), the median of interleaved runs, so that a busy machine disturbs all alike.
-Nothing is asserted.
+Prints a table of loading traces and one of recording. CPU time is user + system of the whole
+process (of other Python tools: of the load alone, without imports), the median of interleaved runs,
+so that a busy machine disturbs all alike. Nothing is asserted.
 
   BENCH_MB             size of the generated trace (300)
   BENCH_REPEATS        runs of stepscope and of the bare simdjson pass (5)
   BENCH_PEER_REPEATS   runs of the slow peers (2)
+  BENCH_PAIRS          millions of begin/end pairs that are recorded (20)
   BENCH_DIR            where the generated traces are kept (build/bench)
 """
 
@@ -32,6 +33,7 @@ DIR = Path(os.environ.get("BENCH_DIR", ROOT / "build/bench"))
 MEGABYTES = float(os.environ.get("BENCH_MB", "300"))
 REPEATS = int(os.environ.get("BENCH_REPEATS", "5"))
 PEER_REPEATS = int(os.environ.get("BENCH_PEER_REPEATS", "2"))
+PAIRS = int(os.environ.get("BENCH_PAIRS", "20"))
 PEER_MEGABYTES = 35
 OPERATORS = ("--view", "operators")
 
@@ -161,8 +163,47 @@ def print_goal(what: str, value: float, limit: float, unit: str, at_most: bool =
     print(f"{what:72} {value:7.2f} {unit:12} goal {sign} {limit:g}{'' if met else '   MISSED'}")
 
 
+def run_record(threads: int) -> dict[str, float]:
+    command = [BIN / "record", str(threads), str(PAIRS), DIR / "recording"]
+    output = subprocess.run(command, check=True, capture_output=True).stdout
+    figures: dict[str, float] = json.loads(output)
+    return figures
+
+
+def measure_recorder() -> None:
+    """What a record costs, on one thread and on two at once."""
+    runs: dict[int, list[dict[str, float]]] = {1: [], 2: []}
+    for repeat in range(REPEATS):
+        for threads, figures in runs.items():
+            print(f"bench: {repeat + 1}/{REPEATS} record on {threads} threads", file=sys.stderr)
+            figures.append(run_record(threads))
+    names = ("clock_ns", "pair_ns", "record_ns", "drain_ns_per_record", "bytes_per_record")
+    print(f"\n{'CPU ns':10}" + "".join(f"{name:>22}" for name in (*names, "peak RSS MB")))
+    medians = {}
+    for threads, figures in runs.items():
+        medians[threads] = {
+            name: statistics.median(run[name] for run in figures)
+            for name in (*names, "peak_rss_bytes")
+        }
+        row = "".join(f"{medians[threads][name]:22.2f}" for name in names)
+        print(f"{threads} threads {row} {medians[threads]['peak_rss_bytes'] / 1e6:21.0f}")
+    print()
+    for threads, median in medians.items():
+        clock_ns = median["clock_ns"]
+        on = f", {threads} threads"
+        print_goal(
+            "a record / a bare read of the clock" + on, median["record_ns"] / clock_ns, 2, "x"
+        )
+        drain = median["drain_ns_per_record"] / clock_ns
+        print_goal("the drain, per record / a bare read of the clock" + on, drain, 2, "x")
+        print_goal("sealed" + on, median["bytes_per_record"], 8, "bytes/record")
+        print_goal("peak RSS" + on, median["peak_rss_bytes"] / 1e6, 160, "MB")
+    output = subprocess.run([BIN / "system_counters"], check=True, capture_output=True, text=True)
+    print(f"\nsystem counters: {output.stdout.strip()}")
+
+
 def main() -> int:
-    for program in (BIN / "generate_kineto", BIN / "simdjson_pass", STEPSCOPE):
+    for program in (BIN / "generate_kineto", BIN / "simdjson_pass", BIN / "record", STEPSCOPE):
         if not program.exists():
             print(
                 f"bench: {program.relative_to(ROOT)} is missing: run `make bench`", file=sys.stderr
@@ -224,6 +265,7 @@ def main() -> int:
             if ours_packed.runs and ours_json.runs:
                 ratio = ours_packed.cpu_s / ours_json.cpu_s
                 print_goal(f".sscope / JSON, {what}, CPU", ratio, 0.1, "x")
+    measure_recorder()
     return 0
 
 

@@ -151,7 +151,8 @@ Status BlockWriter::write(const BlockBuilder& block) {
 
 Status BlockWriter::finish() {
   // An index above the limits of a block is left out: readers walk the headers then.
-  if (!keeps_index_ || index_.size() > kMaxRows || index_.size() * kIndexRowBytes > kMaxRawBytes) return {};
+  if (!keeps_index_ || index_.size() > kMaxRows || index_.size() * kIndexRowBytes > kMaxRawBytes)
+    return {};
   std::vector<uint64_t> offsets;
   std::vector<uint16_t> types, flags;
   std::vector<uint32_t> stored, raw, rows, streams, crcs;

@@ -1,4 +1,4 @@
-"""What is left of a recording, whatever its program did: recorder_target records, `stepscope` reads.
+"""What is left of a recording, whatever its program did: recorder_target writes, stepscope reads.
 
 The program publishes apart from the recorder what it did, where that is compared.
 """
@@ -37,7 +37,17 @@ def query(path: pathlib.Path, sql: str) -> list[list[Any]]:
 
 
 def report(path: pathlib.Path, view: str = "tracks") -> dict[str, Any]:
-    command = [str(STEPSCOPE), "report", str(path), "--view", view, "--format", "json", "--limit", "0"]
+    command = [
+        str(STEPSCOPE),
+        "report",
+        str(path),
+        "--view",
+        view,
+        "--format",
+        "json",
+        "--limit",
+        "0",
+    ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     table: dict[str, Any] = json.loads(done.stdout)
@@ -348,7 +358,7 @@ def test_the_systems_counters_are_recorded(folder: pathlib.Path) -> None:
     series = {tuple(row) for row in query(folder, "SELECT DISTINCT name, series FROM counters")}
     assert ("CPU", "user") in series
     assert ("memory", "RSS") in series
-    busy = query(
-        folder, "SELECT max(value) FROM counters WHERE name = 'CPU' AND series = 'user'"
-    )[0][0]
+    busy = query(folder, "SELECT max(value) FROM counters WHERE name = 'CPU' AND series = 'user'")[
+        0
+    ][0]
     assert 0.1 < busy < 64
