@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -49,7 +50,8 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
 def test_wheel_brings_its_shared_libraries_along(installed: pathlib.Path) -> None:
     site = installed / "lib" / f"python3.{sys.version_info.minor}" / "site-packages"
     extension = next((site / "stepscope").glob("_core*.so"))
-    for binary in (site / "stepscope/bin/stepscope", extension):
+    library = site / "stepscope/lib/libstepscope_record.so"
+    for binary in (site / "stepscope/bin/stepscope", extension, library):
         listed = run("ldd", binary)
         assert "not found" not in listed
         for line in listed.splitlines():
@@ -83,3 +85,20 @@ def test_command_is_found_when_its_package_lies_elsewhere(
 def test_package_is_importable(installed: pathlib.Path) -> None:
     found = run(installed / "bin/python", "-c", "import stepscope; print(stepscope.__file__)")
     assert pathlib.Path(found.strip()).is_relative_to(installed)
+
+
+def test_cpp_program_builds_and_records_with_what_the_wheel_holds(
+    installed: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    compiler = shutil.which("c++")
+    if compiler is None:
+        pytest.skip("no C++ compiler")
+    ask = "import stepscope; print(stepscope.get_include(), stepscope.get_library())"
+    include, library = run(installed / "bin/python", "-c", ask).split()
+    program = tmp_path / "cpp_training"
+    source = ROOT / "examples/cpp_training.cc"
+    rpath = f"-Wl,-rpath,{pathlib.Path(library).parent}"
+    run(compiler, "-std=c++17", "-O1", f"-I{include}", source, library, rpath, "-o", program)
+    run(program, tmp_path / "run", 3)
+    table = run(installed / "bin/stepscope", "report", tmp_path / "run", "--view", "functions")
+    assert "train_step" in table
