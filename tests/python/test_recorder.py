@@ -2,10 +2,13 @@
 
 import collections
 import ctypes
+import importlib
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
+import sysconfig
 import threading
 from collections.abc import Iterator
 from ctypes import (
@@ -245,6 +248,48 @@ def test_forked_child_records_into_a_file_of_its_own(tmp_path: pathlib.Path) -> 
         (parent, "parent", 7),
         (child, "child", 3),
     }
+
+
+EXTENSION = """
+#include <Python.h>
+#define STEPSCOPE_NO_LIBRARY
+#include <stepscope/record.h>
+
+static PyObject* work(PyObject*, PyObject*) {
+  STEPSCOPE_SCOPE("native work");
+  Py_RETURN_NONE;
+}
+static PyMethodDef methods[] = {{"work", work, METH_NOARGS, ""}, {nullptr, nullptr, 0, nullptr}};
+static PyModuleDef module = {PyModuleDef_HEAD_INIT, "native", "", -1, methods};
+PyMODINIT_FUNC PyInit_native() {
+  void* table = PyCapsule_Import("stepscope._core.record_table", 0);
+  if (table == nullptr) return nullptr;
+  stepscope::use_table(static_cast<const StepscopeRecordTable*>(table));
+  return PyModule_Create(&module);
+}
+"""
+
+
+def test_extension_module_records_through_the_capsule(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiler, headers = shutil.which("c++"), sysconfig.get_paths()["include"]
+    if compiler is None or not pathlib.Path(headers, "Python.h").exists():
+        pytest.skip("no C++ compiler, or no headers of this Python")
+    (tmp_path / "native.cc").write_text(EXTENSION)
+    command = [compiler, "-std=c++17", "-fPIC", "-shared", "-I", headers]
+    command += ["-I", stepscope.get_include(), "native.cc", "-o", "native.so"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    monkeypatch.syspath_prepend(tmp_path)
+    native = importlib.import_module("native")
+
+    native.work()  # nothing is recorded, nothing fails
+    _core.start_recording(str(tmp_path / "run"), counters=False)
+    for _ in range(3):
+        native.work()
+    _core.stop_recording()
+    functions = stepscope.load(tmp_path / "run").functions()
+    assert list(zip(functions["name"], functions["calls"], strict=True)) == [("native work", 3)]
 
 
 def test_header_and_library_come_with_the_package() -> None:
