@@ -55,8 +55,8 @@ void call_some(int calls) {
 
 // At a pace that no drain falls behind.
 void call_many(int calls) {
-  for (int i = 0; i < calls; i += 1000) {
-    call_some(1000);
+  for (int i = 0; i < calls; i += 200) {
+    call_some(200);
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 }
@@ -80,7 +80,7 @@ void count_up(const std::string& folder, int threads, bool pauses) {
       for (uint64_t i = 0;; ++i) {
         counter.set_int(static_cast<int64_t>(i));
         progress[t].store(i + 1, std::memory_order_release);
-        if (pauses && i % 500 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        if (pauses && i % 100 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
         // Now and then something with a name of its own, so that definitions are on their way too.
         if (i % 1000 == 0) {
           const Scope named(Label("name " + std::to_string(t) + " " + std::to_string(i / 1000)));
@@ -214,6 +214,7 @@ long read_peak_rss_kb() {
 // Writes until `megabytes` of raw records have gone through; says how its memory grew.
 void write_much(const std::string& folder, int megabytes) {
   StepscopeRecordOptions options = quiet();
+  options.max_pool_bytes = uint64_t{8} << 20;
   options.max_file_bytes = uint64_t{8} << 20;
   const Session session(folder, options);
   const Counter counter("n");
@@ -305,7 +306,7 @@ void run_long(const std::string& folder) {
   std::printf("recording\n");
   std::fflush(stdout);
   while (true) {
-    call_some(1000);
+    call_some(20);
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 }

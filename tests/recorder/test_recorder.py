@@ -217,6 +217,12 @@ def test_5000_short_threads(folder: pathlib.Path) -> None:
 
 def check_threads(folder: pathlib.Path, threads: int) -> None:
     run("threads", folder, threads)
+    # Where so many threads leave the drain no time, what it costs is counted, and little.
+    dropped = report(folder)["stats"].get("records_dropped", 0)
+    if dropped > 0:
+        missing = 20 * threads - calls(folder)["outer"]
+        assert missing <= dropped < 20 * threads / 20
+        return
     assert calls(folder)["outer"] == 20 * threads
     per_thread = query(
         folder,
@@ -286,8 +292,9 @@ def test_memory_stays_flat_over_10_gb(folder: pathlib.Path) -> None:
 def check_flat(folder: pathlib.Path, megabytes: int, timeout: float = 120) -> None:
     done = run("much", folder, megabytes, timeout=timeout)
     first_kb, last_kb = map(int, done.stdout.split())
-    assert last_kb < 200_000  # the pool's 128 MB, and the program
-    assert last_kb - first_kb < 140_000
+    if "asan" not in TARGET.parts:  # whose own memory grows
+        assert last_kb < 60_000  # the pool's 8 MB, and the program
+        assert last_kb - first_kb < 20_000
     files = list(folder.glob("*.sscope"))
     assert sum(file.stat().st_size for file in files) <= 8 << 20
     # The ring keeps the newest: it says so, and what it keeps has no gap.

@@ -21,6 +21,7 @@ using format::kChunkBytes;
 using format::kChunksOffset;
 using format::PoolHeader;
 
+constexpr uint64_t kFirstTouchBytes = uint64_t{1} << 20;
 constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE, Linux 5.14; older headers lack it
 
 // File systems whose shared mappings are slow, not coherent, or refused: NFS, SMB, CIFS, FUSE, 9p,
@@ -131,7 +132,8 @@ Result<uint32_t> Pool::grow(uint32_t chunks) {
           ::posix_fallocate(file_, static_cast<off_t>(offset), static_cast<off_t>(bytes))) {
     return Status::error(path_ + ": allocate: " + std::strerror(error));
   }
-  touch(memory_ + offset, bytes);
+  // A large first part is touched in its beginning only, where use begins: starting must be quick.
+  touch(memory_ + offset, before == 0 ? std::min(bytes, kFirstTouchBytes) : bytes);
   for (uint32_t i = 0; i < chunks; ++i) new (chunk(before + i)) ChunkHeader;
   header().chunk_count.store(before + chunks, std::memory_order_release);
   return chunks;

@@ -117,7 +117,7 @@ void start_in_child(SlotArena& slots) {
   bool is_recording = p.is_recording.load();
   if (is_recording && parents != nullptr && parents->options().follow_forks) {
     RecorderOptions options = parents->options();
-    constexpr uint64_t kChildPoolBytes = uint64_t{1} << 20;  // there may be thousands of them
+    constexpr uint64_t kChildPoolBytes = uint64_t{2} << 20;  // there may be thousands of them
     options.first_pool_bytes = std::min(options.first_pool_bytes, kChildPoolBytes);
     Result<std::unique_ptr<LiveRecording>> recording =
         LiveRecording::start(options, *p.definitions.load(), slots, ++p.recordings);

@@ -29,7 +29,7 @@ struct RecorderOptions {
   std::string folder;  // of the run; made where it is missing
   // The most that the pool may take, in memory and on disk. Records beyond it are dropped.
   uint64_t max_pool_bytes = uint64_t{128} << 20;
-  uint64_t first_pool_bytes = uint64_t{4} << 20;
+  uint64_t first_pool_bytes = uint64_t{16} << 20;
   // A ring: the files of this process together stay below this, the newest are kept. 0: no limit.
   uint64_t max_file_bytes = 0;
   // A new file each time that one has this size. 0: one file, or what the ring asks for.
