@@ -203,7 +203,8 @@ Definitions::Entry& Definitions::slot(uint32_t number) {
 
 uint32_t Definitions::begin_writing() {
   const std::lock_guard lock(mutex_);
-  if (journals_ != nullptr) has_turned_ = journals_->turn();
+  // After a write that failed they have turned already, and the other one waits for this write.
+  if (journals_ != nullptr && !has_turned_) has_turned_ = journals_->turn();
   return count_.load(std::memory_order_relaxed);
 }
 

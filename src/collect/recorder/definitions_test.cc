@@ -91,9 +91,8 @@ TEST(Definitions, TheSameNameHasTheSameIdForEver) {
 TEST(Definitions, LabelsOfAnotherKindOrCategoryAreOthers) {
   Definitions definitions;
   const std::set<uint32_t> ids = {
-      definitions.label("x", "", 0),   definitions.label("x", "", 1),
-      definitions.label("x", "", 2),   definitions.label("x", "a", 0),
-      definitions.label("x", "b", 0),  definitions.label("", "x", 0),
+      definitions.label("x", "", 0),  definitions.label("x", "", 1),  definitions.label("x", "", 2),
+      definitions.label("x", "a", 0), definitions.label("x", "b", 0), definitions.label("", "x", 0),
       definitions.label("a", "x", 0),
   };
   EXPECT_EQ(ids.size(), 7u);
@@ -103,9 +102,9 @@ TEST(Definitions, LabelsOfAnotherKindOrCategoryAreOthers) {
 TEST(Definitions, CountersAreToldApartByNameSeriesAndUnit) {
   Definitions definitions;
   const uint32_t first = definitions.counter("memory", "used", "bytes");
-  const std::set<uint32_t> ids = {
-      first, definitions.counter("memory", "free", "bytes"),
-      definitions.counter("memory", "used", "MB"), definitions.counter("used", "memory", "bytes")};
+  const std::set<uint32_t> ids = {first, definitions.counter("memory", "free", "bytes"),
+                                  definitions.counter("memory", "used", "MB"),
+                                  definitions.counter("used", "memory", "bytes")};
   EXPECT_EQ(ids.size(), 4u);
   EXPECT_FALSE(ids.contains(0));
   EXPECT_EQ(definitions.counter("memory", "used", "bytes"), first);
@@ -203,6 +202,23 @@ TEST(Definitions, JournalsTakeTurnsForEver) {
     definitions.begin_writing();
     definitions.written();
   }
+}
+
+TEST(Definitions, JournalsTakeTurnsAgainAfterAWriteThatFailed) {
+  Definitions definitions;
+  TwoJournals memory;
+  Journals journals(memory.at(0), memory.at(1));
+  definitions.attach(&journals);
+  ASSERT_GT(fill(definitions, "a"), 500u);
+  definitions.begin_writing();  // the disk is full: written() is not called
+  ASSERT_GT(fill(definitions, "b"), 500u);
+  EXPECT_EQ(fill(definitions, "c"), 0u) << "neither journal may be lost";
+  for (int round = 0; round < 4; ++round) {
+    const uint32_t count = definitions.begin_writing();
+    EXPECT_GT(count, 1000u);
+    definitions.written();
+  }
+  EXPECT_GT(fill(definitions, "d"), 500u);
 }
 
 TEST(Definitions, ACopyForAChildGoesOnWhereTheParentWas) {
