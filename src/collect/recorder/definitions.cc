@@ -79,10 +79,10 @@ uint32_t Definitions::label(std::string_view name, std::string_view category, ui
   name = name.substr(0, kMaxTextBytes);
   category = category.substr(0, kMaxTextBytes);
   const std::lock_guard lock(mutex_);
+  const auto known = label_ids_.find({find_string(name), find_string(category), kind});
+  if (known != label_ids_.end()) return known->second;
   if (!has_room_for(2, name.size() + category.size())) return 0;
   const Key key{string(name), string(category), kind};
-  const auto known = label_ids_.find(key);
-  if (known != label_ids_.end()) return known->second;
   if (labels_ > format::kRecordValueMax) return 0;
   const uint32_t id = labels_;
   add({.type = JournalEntryType::kLabel,
@@ -97,11 +97,13 @@ uint32_t Definitions::label(std::string_view name, std::string_view category, ui
 uint32_t Definitions::counter(std::string_view name, std::string_view series,
                               std::string_view unit) {
   name = name.substr(0, kMaxTextBytes);
+  series = series.substr(0, kMaxTextBytes);
+  unit = unit.substr(0, kMaxTextBytes);
   const std::lock_guard lock(mutex_);
+  const auto known = counter_ids_.find({find_string(name), find_string(series), find_string(unit)});
+  if (known != counter_ids_.end()) return known->second;
   if (!has_room_for(3, name.size() + series.size() + unit.size())) return 0;
   const Key key{string(name), string(series), string(unit)};
-  const auto known = counter_ids_.find(key);
-  if (known != counter_ids_.end()) return known->second;
   const uint32_t id = tracks_;
   add({.type = JournalEntryType::kTrack,
        .kind = kCounterTrack,
@@ -116,6 +118,7 @@ uint32_t Definitions::counter(std::string_view name, std::string_view series,
 uint32_t Definitions::string_id(std::string_view text) {
   text = text.substr(0, kMaxTextBytes);
   const std::lock_guard lock(mutex_);
+  if (const uint32_t known = find_string(text); known != kUnknown) return known;
   return has_room_for(1, text.size()) ? string(text) : 0;
 }
 
@@ -149,9 +152,13 @@ bool Definitions::has_room_for(size_t strings, size_t text_bytes) const {
   return journals_ == nullptr || journals_->has_room((strings + 1) * entry_bytes(8) + text_bytes);
 }
 
-uint32_t Definitions::string(std::string_view text) {
+uint32_t Definitions::find_string(std::string_view text) const {
   const auto known = strings_.find(text);
-  if (known != strings_.end()) return known->second;
+  return known == strings_.end() ? kUnknown : known->second;
+}
+
+uint32_t Definitions::string(std::string_view text) {
+  if (const uint32_t known = find_string(text); known != kUnknown) return known;
   const auto id = static_cast<uint32_t>(strings_.size());
   add({.type = JournalEntryType::kString, .id = id}, text);
   return id;
@@ -216,9 +223,20 @@ void Definitions::written() {
 
 Status Definitions::write(format::BlockWriter& writer, uint32_t from, uint32_t to) const {
   constexpr uint32_t kPerBlock = 16'384;
-  for (; to - from > kPerBlock; from += kPerBlock) {
-    if (Status status = write(writer, from, from + kPerBlock); !status) return status;
+  constexpr uint64_t kTextPerBlock = uint64_t{4} << 20;
+  while (from < to) {
+    uint32_t end = from;
+    for (uint64_t bytes = 0; end < to && end - from < kPerBlock && bytes < kTextPerBlock; ++end) {
+      bytes += at(end).header.text_bytes;
+    }
+    if (Status status = write_block(writer, from, end); !status) return status;
+    from = end;
   }
+  return {};
+}
+
+// At most one block of each type.
+Status Definitions::write_block(format::BlockWriter& writer, uint32_t from, uint32_t to) const {
   uint32_t first_string = 0, first_label = 0;
   std::vector<std::string_view> texts;
   std::vector<uint32_t> label_names, label_categories;

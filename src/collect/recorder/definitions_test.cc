@@ -221,6 +221,32 @@ TEST(Definitions, JournalsTakeTurnsAgainAfterAWriteThatFailed) {
   EXPECT_GT(fill(definitions, "d"), 500u);
 }
 
+TEST(Definitions, WhatIsKnownNeedsNoRoomInTheJournal) {
+  Definitions definitions;
+  TwoJournals memory;
+  Journals journals(memory.at(0), memory.at(1));
+  definitions.attach(&journals);
+  const uint32_t label = definitions.label("known", "op", 1);
+  const uint32_t counter = definitions.counter("known", "op", "B");
+  const uint32_t string = definitions.string_id("known");
+  fill(definitions, "a");
+  for (int i = 0; definitions.string_id("s" + std::to_string(i)) != 0;) ++i;
+  EXPECT_EQ(definitions.label("known", "op", 1), label);
+  EXPECT_EQ(definitions.counter("known", "op", "B"), counter);
+  EXPECT_EQ(definitions.string_id("known"), string);
+  EXPECT_EQ(definitions.label("known", "B", 1), 0u) << "of known strings, but new";
+  EXPECT_EQ(definitions.counter("op", "known", "B"), 0u);
+}
+
+TEST(Definitions, LongNamesInGreatNumberFitIntoBlocks) {
+  Definitions definitions;
+  constexpr uint32_t kLabels = 17'000;
+  const std::string rest(4096, 'x');
+  for (uint32_t i = 0; i < kLabels; ++i) definitions.string_id(std::to_string(i) + rest);
+  const RecordedFile file = write_all(definitions, 0, definitions.begin_writing());
+  EXPECT_GT(file.strings.size(), kLabels);
+}
+
 TEST(Definitions, ACopyForAChildGoesOnWhereTheParentWas) {
   Definitions parent;
   std::vector<uint32_t> labels;
