@@ -117,11 +117,11 @@ Status RecordingFile::begin_segment() {
   if (Status status = definitions_.write(*writer_, 0, 1); !status) return status;  // string 0
   if (Status status = write_process(0); !status) return status;
   definitions_written_ = 1;
-  if (Status status = write_definitions(); !status) return status;
+  if (Status status = append_definitions(); !status) return status;
   if (Status status = write_process(command); !status) return status;
   const std::vector<ClockReading> readings = readings_;
   for (const ClockReading& reading : readings) {
-    if (Status status = write_clock(reading); !status) return status;
+    if (Status status = append_clock(reading); !status) return status;
   }
   readings_ = readings;
   is_begun_ = true;
@@ -150,6 +150,11 @@ Status RecordingFile::write_process(uint32_t name) {
 }
 
 Status RecordingFile::write_definitions() {
+  if (Status status = begin_segment(); !status) return status;
+  return append_definitions();
+}
+
+Status RecordingFile::append_definitions() {
   const uint32_t count = definitions_.begin_writing();
   if (Status status = definitions_.write(*writer_, definitions_written_, count); !status) {
     return status;
@@ -185,6 +190,11 @@ Status RecordingFile::write_records(const RecordStretch& stretch) {
 }
 
 Status RecordingFile::write_clock(const ClockReading& reading) {
+  if (Status status = begin_segment(); !status) return status;
+  return append_clock(reading);
+}
+
+Status RecordingFile::append_clock(const ClockReading& reading) {
   BlockBuilder block(BlockType::kClock, 1);
   block.add_one<uint64_t>(Column::kTicks, reading.ticks)
       .add_one<int64_t>(Column::kMonotonicNs, reading.monotonic_ns)

@@ -82,7 +82,10 @@ class RecordingFile {
       : identity_(std::move(identity)), limits_(limits), definitions_(definitions) {}
 
   Status create_segment(const std::string& name);
+  // Comes before everything else in a segment, also where the first try found the disk full.
   Status begin_segment();
+  Status append_definitions();
+  Status append_clock(const ClockReading& reading);
   Status rotate_if_full();
   void keep_ring();
   Status write_process(uint32_t name);
