@@ -87,7 +87,7 @@ class RecordingFile {
   Status append_definitions();
   Status append_clock(const ClockReading& reading);
   Status rotate_if_full();
-  void keep_ring();
+  void keep_ring(uint64_t next_bytes);
   Status write_process(uint32_t name);
   Status write_metadata(std::span<const std::pair<std::string, std::string>> entries);
   Status write(const format::BlockBuilder& block) { return writer_->write(block); }

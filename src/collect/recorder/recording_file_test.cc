@@ -205,6 +205,22 @@ TEST(RecordingFile, ARingStaysBelowItsLimitAndKeepsTheNewest) {
   EXPECT_FALSE(std::filesystem::exists(folder.path() + "/1234.sscope")) << "the oldest";
 }
 
+TEST(RecordingFile, ASmallRingStaysBelowItsLimitWithTheLargestBlocks) {
+  for (uint64_t limit = 1'000'000; limit < 3'000'000; limit += 200'000) {
+    const TemporaryFolder folder;
+    Definitions definitions;
+    const auto file = make_file(folder, {.total_bytes = limit}, definitions);
+    Numbered numbered(format::kRowsPerBlock);
+    for (int i = 0; i < 10; ++i) {
+      ASSERT_TRUE(numbered.write(*file).ok());
+      ASSERT_LE(total_bytes(folder), limit) << i;
+    }
+    const std::vector<RecordedFile> segments = read_segments(folder);
+    ASSERT_FALSE(segments.empty());
+    EXPECT_EQ(check_records(segments, segments[0].records.at(0).first_word), numbered.written());
+  }
+}
+
 TEST(RecordingFile, GoesOnAfterADiskThatWasFull) {
   const TemporaryFolder folder;
   Definitions definitions;
