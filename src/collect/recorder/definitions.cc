@@ -21,6 +21,7 @@ using format::JournalHeader;
 constexpr uint32_t kJournalRoom = format::kJournalBytes - sizeof(JournalHeader);
 constexpr uint8_t kCounterTrack = 3;  // docs/format.md, "Track kinds"
 constexpr size_t kMaxTextBytes = 4096;
+constexpr size_t kRoomForThreads = 16'384;  // of a journal, which names leave free
 
 uint32_t entry_bytes(size_t text_bytes) {
   return static_cast<uint32_t>(align_to_8(sizeof(JournalEntry) + text_bytes));
@@ -124,7 +125,8 @@ uint32_t Definitions::string_id(std::string_view text) {
 
 uint32_t Definitions::thread(std::string_view name, int64_t tid) {
   const std::lock_guard lock(mutex_);
-  if (!has_room_for(1, name.size())) return 0;
+  // Asked once in a thread's life: without a track all its records would be on none.
+  if (journals_ != nullptr && !journals_->has_room(2 * entry_bytes(8) + name.size())) return 0;
   const uint32_t id = tracks_;
   add({.type = JournalEntryType::kTrack, .id = id, .name = string(name), .number = tid}, {});
   return id;
@@ -149,7 +151,8 @@ bool Definitions::wants_drain() const {
 }
 
 bool Definitions::has_room_for(size_t strings, size_t text_bytes) const {
-  return journals_ == nullptr || journals_->has_room((strings + 1) * entry_bytes(8) + text_bytes);
+  return journals_ == nullptr ||
+         journals_->has_room((strings + 1) * entry_bytes(8) + text_bytes + kRoomForThreads);
 }
 
 uint32_t Definitions::find_string(std::string_view text) const {

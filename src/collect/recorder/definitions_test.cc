@@ -174,8 +174,12 @@ TEST(Definitions, AFullJournalGivesNoIdAndLaterOneAgain) {
   EXPECT_GT(made, 1000u);
   EXPECT_TRUE(definitions.wants_drain());
   EXPECT_EQ(definitions.counter("new", "", ""), 0u);
-  EXPECT_EQ(definitions.string_id("new too"), 0u);
-  EXPECT_EQ(definitions.thread("new thread", 1), 0u);
+  for (int i = 0; definitions.string_id("s" + std::to_string(i)) != 0;) ++i;
+  for (int64_t tid = 1; tid < 100; ++tid) {
+    EXPECT_NE(definitions.thread("thread " + std::to_string(tid), tid), 0u)
+        << "there is room left for threads that begin";
+  }
+  while (definitions.thread("one more", 1) != 0) continue;
   const uint64_t generation = memory.at(0)->generation.load();
 
   const uint32_t count = definitions.begin_writing();
