@@ -21,6 +21,7 @@ using format::JournalHeader;
 constexpr uint32_t kJournalRoom = format::kJournalBytes - sizeof(JournalHeader);
 constexpr uint8_t kCounterTrack = 3;  // docs/format.md, "Track kinds"
 constexpr size_t kMaxTextBytes = 4096;
+constexpr size_t kRoomForThreads = 16'384;  // of a journal, which names leave free
 
 uint32_t entry_bytes(size_t text_bytes) {
   return static_cast<uint32_t>(align_to_8(sizeof(JournalEntry) + text_bytes));
@@ -79,10 +80,10 @@ uint32_t Definitions::label(std::string_view name, std::string_view category, ui
   name = name.substr(0, kMaxTextBytes);
   category = category.substr(0, kMaxTextBytes);
   const std::lock_guard lock(mutex_);
+  const auto known = label_ids_.find({find_string(name), find_string(category), kind});
+  if (known != label_ids_.end()) return known->second;
   if (!has_room_for(2, name.size() + category.size())) return 0;
   const Key key{string(name), string(category), kind};
-  const auto known = label_ids_.find(key);
-  if (known != label_ids_.end()) return known->second;
   if (labels_ > format::kRecordValueMax) return 0;
   const uint32_t id = labels_;
   add({.type = JournalEntryType::kLabel,
@@ -97,11 +98,13 @@ uint32_t Definitions::label(std::string_view name, std::string_view category, ui
 uint32_t Definitions::counter(std::string_view name, std::string_view series,
                               std::string_view unit) {
   name = name.substr(0, kMaxTextBytes);
+  series = series.substr(0, kMaxTextBytes);
+  unit = unit.substr(0, kMaxTextBytes);
   const std::lock_guard lock(mutex_);
+  const auto known = counter_ids_.find({find_string(name), find_string(series), find_string(unit)});
+  if (known != counter_ids_.end()) return known->second;
   if (!has_room_for(3, name.size() + series.size() + unit.size())) return 0;
   const Key key{string(name), string(series), string(unit)};
-  const auto known = counter_ids_.find(key);
-  if (known != counter_ids_.end()) return known->second;
   const uint32_t id = tracks_;
   add({.type = JournalEntryType::kTrack,
        .kind = kCounterTrack,
@@ -116,12 +119,14 @@ uint32_t Definitions::counter(std::string_view name, std::string_view series,
 uint32_t Definitions::string_id(std::string_view text) {
   text = text.substr(0, kMaxTextBytes);
   const std::lock_guard lock(mutex_);
+  if (const uint32_t known = find_string(text); known != kUnknown) return known;
   return has_room_for(1, text.size()) ? string(text) : 0;
 }
 
 uint32_t Definitions::thread(std::string_view name, int64_t tid) {
   const std::lock_guard lock(mutex_);
-  if (!has_room_for(1, name.size())) return 0;
+  // Asked once in a thread's life: without a track all its records would be on none.
+  if (journals_ != nullptr && !journals_->has_room(2 * entry_bytes(8) + name.size())) return 0;
   const uint32_t id = tracks_;
   add({.type = JournalEntryType::kTrack, .id = id, .name = string(name), .number = tid}, {});
   return id;
@@ -146,12 +151,17 @@ bool Definitions::wants_drain() const {
 }
 
 bool Definitions::has_room_for(size_t strings, size_t text_bytes) const {
-  return journals_ == nullptr || journals_->has_room((strings + 1) * entry_bytes(8) + text_bytes);
+  return journals_ == nullptr ||
+         journals_->has_room((strings + 1) * entry_bytes(8) + text_bytes + kRoomForThreads);
+}
+
+uint32_t Definitions::find_string(std::string_view text) const {
+  const auto known = strings_.find(text);
+  return known == strings_.end() ? kUnknown : known->second;
 }
 
 uint32_t Definitions::string(std::string_view text) {
-  const auto known = strings_.find(text);
-  if (known != strings_.end()) return known->second;
+  if (const uint32_t known = find_string(text); known != kUnknown) return known;
   const auto id = static_cast<uint32_t>(strings_.size());
   add({.type = JournalEntryType::kString, .id = id}, text);
   return id;
@@ -203,7 +213,8 @@ Definitions::Entry& Definitions::slot(uint32_t number) {
 
 uint32_t Definitions::begin_writing() {
   const std::lock_guard lock(mutex_);
-  if (journals_ != nullptr) has_turned_ = journals_->turn();
+  // After a write that failed they have turned already, and the other one waits for this write.
+  if (journals_ != nullptr && !has_turned_) has_turned_ = journals_->turn();
   return count_.load(std::memory_order_relaxed);
 }
 
@@ -215,9 +226,20 @@ void Definitions::written() {
 
 Status Definitions::write(format::BlockWriter& writer, uint32_t from, uint32_t to) const {
   constexpr uint32_t kPerBlock = 16'384;
-  for (; to - from > kPerBlock; from += kPerBlock) {
-    if (Status status = write(writer, from, from + kPerBlock); !status) return status;
+  constexpr uint64_t kTextPerBlock = uint64_t{4} << 20;
+  while (from < to) {
+    uint32_t end = from;
+    for (uint64_t bytes = 0; end < to && end - from < kPerBlock && bytes < kTextPerBlock; ++end) {
+      bytes += at(end).header.text_bytes;
+    }
+    if (Status status = write_block(writer, from, end); !status) return status;
+    from = end;
   }
+  return {};
+}
+
+// At most one block of each type.
+Status Definitions::write_block(format::BlockWriter& writer, uint32_t from, uint32_t to) const {
   uint32_t first_string = 0, first_label = 0;
   std::vector<std::string_view> texts;
   std::vector<uint32_t> label_names, label_categories;

@@ -7,9 +7,9 @@
 //   definitions.write_new(writer, from, to);   // the drain: blocks of those that the file lacks
 //
 // An id is in the journal of the running recording before anyone can use it, so that records
-// that outlive the program are never without their names. Where the journal has no room (thousands
-// of new names within one turn of the drain), the result is 0, the label of things without a name,
-// and the caller asks again next time.
+// that outlive the program are never without their names. Where the journal has no room for a new
+// one (thousands of them within one turn of the drain), the result is 0, the label of things
+// without a name, and the caller asks again next time.
 //
 // The table only grows, and what it holds never moves: a forked child, in which another thread
 // may have been stopped in the middle of an insertion, takes over what was complete.
@@ -99,12 +99,16 @@ class Definitions {
 
   // All of these with the lock held.
   bool has_room_for(size_t strings, size_t text_bytes) const;
+  uint32_t find_string(std::string_view text) const;  // kUnknown: there is none
   uint32_t string(std::string_view text);
   void add(format::JournalEntry entry, std::string_view text);
   void index(const Entry& entry);
   const Entry& at(uint32_t number) const;
   Entry& slot(uint32_t number);
 
+  Status write_block(format::BlockWriter& writer, uint32_t from, uint32_t to) const;
+
+  static constexpr uint32_t kUnknown = UINT32_MAX;
   // Block k holds kFirstBlock << k entries.
   static constexpr uint32_t kFirstBlock = 1024;
   static constexpr uint32_t kBlocks = 20;

@@ -17,7 +17,16 @@ constexpr long kCloseRange = 436;           // SYS_close_range, the same on all 
 
 }  // namespace
 
-bool take_private_descriptors() { return ::syscall(kCloseRange, 0u, ~0u, kCloseRangeUnshare) == 0; }
+bool take_private_descriptors() {
+  if (::syscall(kCloseRange, 0u, ~0u, kCloseRangeUnshare) != 0) return false;
+  // The numbers of standard input, output and error: a message that some library prints on this
+  // thread must not land in a file of the recording. These can be neither read nor written.
+  while (true) {
+    const int placeholder = ::open("/", O_PATH | O_CLOEXEC);
+    if (placeholder > STDERR_FILENO) ::close(placeholder);
+    if (placeholder < 0 || placeholder >= STDERR_FILENO) return true;
+  }
+}
 
 Result<std::unique_ptr<GuardedFile>> GuardedFile::create(int folder_descriptor,
                                                          const std::string& folder,

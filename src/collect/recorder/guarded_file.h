@@ -17,8 +17,8 @@
 namespace stepscope {
 
 // Gives the calling thread an empty table of descriptors, of which nothing is shared with the other
-// threads: it holds no pipe or socket of the program open. False where the system refuses; then
-// nothing has changed.
+// threads: it holds no pipe or socket of the program open, and prints nowhere. False where the
+// system refuses; then nothing has changed.
 bool take_private_descriptors();
 
 class GuardedFile final : public ByteSink {

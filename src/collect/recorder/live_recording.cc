@@ -279,8 +279,14 @@ void LiveRecording::turn() {
   read_clock_if_due(now_ns);
 }
 
-// Chunks of a thread come last first.
+// Chunks of a thread come last first. Losses are taken before them: a thread reports its loss after
+// it has handed over its last chunk, so that chunk is then here too.
 void LiveRecording::collect_full() {
+  {
+    const std::lock_guard lock(mutex_);
+    pending_losses_.insert(pending_losses_.end(), losses_.begin(), losses_.end());
+    losses_.clear();
+  }
   uint32_t count = 0;
   for (uint32_t number = full_.take_all(); number != kNoChunk; ++count) {
     const uint32_t next = full_.next(number);
@@ -353,27 +359,31 @@ Status LiveRecording::write_stream(std::vector<uint32_t>& chunks, bool all) {
   return status;
 }
 
+// A loss comes after all records of its thread: a reader takes what is told later, but was recorded
+// before, for something that it has read already.
 Status LiveRecording::write_losses() {
-  std::vector<Loss> losses;
-  {
-    const std::lock_guard lock(mutex_);
-    losses.swap(losses_);
-  }
-  for (size_t i = 0; i < losses.size(); ++i) {
-    RecordStretch stretch;
-    stretch.stream = losses[i].stream;
-    stretch.track = losses[i].track;
-    stretch.first_tick = losses[i].tick;
-    stretch.first_word = losses[i].words;
-    stretch.dropped = losses[i].dropped;
-    if (Status status = file_->write_records(stretch); !status) {
-      const std::lock_guard lock(mutex_);
-      losses_.insert(losses_.end(), losses.begin() + static_cast<ptrdiff_t>(i), losses.end());
-      return status;
+  std::vector<Loss> later;
+  Status status;
+  for (const Loss& loss : pending_losses_) {
+    if (!status || pending_.contains(loss.stream)) {
+      later.push_back(loss);
+      continue;
     }
-    pool_->header().dropped.fetch_sub(losses[i].dropped, std::memory_order_relaxed);
+    RecordStretch stretch;
+    stretch.stream = loss.stream;
+    stretch.track = loss.track;
+    stretch.first_tick = loss.tick;
+    stretch.first_word = loss.words;
+    stretch.dropped = loss.dropped;
+    status = file_->write_records(stretch);
+    if (status) {
+      pool_->header().dropped.fetch_sub(loss.dropped, std::memory_order_relaxed);
+    } else {
+      later.push_back(loss);
+    }
   }
-  return {};
+  pending_losses_ = std::move(later);
+  return status;
 }
 
 void LiveRecording::free_chunk(uint32_t number) {
@@ -452,8 +462,8 @@ void LiveRecording::finish() {
     // Who drops holds no chunk, so the thread is not writing now.
     const uint64_t dropped = slot.dropped.exchange(0, std::memory_order_relaxed);
     if (dropped == 0) continue;
-    const std::lock_guard lock(mutex_);
-    losses_.push_back({slot.stream, slot.track, slot.words_before, dropped, slot.last_tick});
+    pending_losses_.push_back(
+        {slot.stream, slot.track, slot.words_before, dropped, slot.last_tick});
   }
   Status status = file_->write_definitions();
   if (status) status = write_pending(true);

@@ -119,6 +119,7 @@ class LiveRecording {
   std::unique_ptr<SystemCounters> counters_;
   Streams pending_;
   uint32_t pending_count_ = 0;
+  std::vector<Loss> pending_losses_;
   int64_t oldest_pending_ns_ = 0;
   int64_t next_clock_ns_ = 0;
   int64_t clock_interval_ns_ = 0;

@@ -72,6 +72,14 @@ class SlowPath {
   ThreadSlot& slot_;
 };
 
+// In a SlowPath. The flag comes first: once it is seen set, stop() waits for this thread before it
+// takes the pointer away. A pointer read before it might be the last recording's, and the flag the
+// next one's.
+LiveRecording* find_recording(Process& p) {
+  if (!p.is_recording.load(std::memory_order_seq_cst)) return nullptr;
+  return p.recording.load(std::memory_order_seq_cst);
+}
+
 ThreadSlot* attach_thread() {
   SlotArena* slots = SlotArena::get();
   ThreadSlot* slot = slots == nullptr ? nullptr : slots->take();
@@ -141,9 +149,8 @@ void leave_thread(void* pointer) {
   Process& p = process();
   {
     const SlowPath busy(slot);
-    LiveRecording* recording = p.recording.load(std::memory_order_seq_cst);
-    if (p.is_recording.load(std::memory_order_seq_cst) && recording != nullptr &&
-        slot.recording == recording->number()) {
+    LiveRecording* recording = find_recording(p);
+    if (recording != nullptr && slot.recording == recording->number()) {
       std::array<char, 16> buffer;
       const std::string_view name = read_thread_name(buffer);
       if (!slot.has_own_name && slot.name_hash != hash(name)) {
@@ -200,8 +207,8 @@ ThreadSlot* make_room(uint32_t words, uint64_t tick) {
     if (slot == nullptr) return nullptr;
   }
   const SlowPath busy(*slot);
-  LiveRecording* recording = p.recording.load(std::memory_order_seq_cst);
-  if (!p.is_recording.load(std::memory_order_seq_cst) || recording == nullptr) return nullptr;
+  LiveRecording* recording = find_recording(p);
+  if (recording == nullptr) return nullptr;
   if (!make_room_in(*slot, *recording, words, tick)) return nullptr;
   // stop() may have begun before the limit was set: it would not have seen it to take it back.
   if (!p.is_recording.load(std::memory_order_seq_cst)) {

@@ -23,6 +23,7 @@ constexpr int kMaxNames = 10'000;
 constexpr size_t kMaxReadings = 8;
 constexpr uint8_t kOfTheFile = 2;  // flag of a metadata entry
 constexpr uint64_t kLeastSegmentBytes = uint64_t{64} << 10;
+constexpr uint64_t kOtherBytes = uint64_t{16} << 10;  // clock readings and the like between records
 
 std::string read_first_line(const char* path) {
   std::ifstream file(path);
@@ -117,11 +118,11 @@ Status RecordingFile::begin_segment() {
   if (Status status = definitions_.write(*writer_, 0, 1); !status) return status;  // string 0
   if (Status status = write_process(0); !status) return status;
   definitions_written_ = 1;
-  if (Status status = write_definitions(); !status) return status;
+  if (Status status = append_definitions(); !status) return status;
   if (Status status = write_process(command); !status) return status;
   const std::vector<ClockReading> readings = readings_;
   for (const ClockReading& reading : readings) {
-    if (Status status = write_clock(reading); !status) return status;
+    if (Status status = append_clock(reading); !status) return status;
   }
   readings_ = readings;
   is_begun_ = true;
@@ -150,6 +151,11 @@ Status RecordingFile::write_process(uint32_t name) {
 }
 
 Status RecordingFile::write_definitions() {
+  if (Status status = begin_segment(); !status) return status;
+  return append_definitions();
+}
+
+Status RecordingFile::append_definitions() {
   const uint32_t count = definitions_.begin_writing();
   if (Status status = definitions_.write(*writer_, definitions_written_, count); !status) {
     return status;
@@ -181,10 +187,16 @@ Status RecordingFile::write_records(const RecordStretch& stretch) {
       .add_one<uint64_t>(Column::kFirstWord, stretch.first_word)
       .add<uint32_t>(Column::kTicks, lower_)
       .add<uint32_t>(Column::kPayload, upper_);
+  keep_ring(block.raw_bytes() + kOtherBytes);
   return write(block);
 }
 
 Status RecordingFile::write_clock(const ClockReading& reading) {
+  if (Status status = begin_segment(); !status) return status;
+  return append_clock(reading);
+}
+
+Status RecordingFile::append_clock(const ClockReading& reading) {
   BlockBuilder block(BlockType::kClock, 1);
   block.add_one<uint64_t>(Column::kTicks, reading.ticks)
       .add_one<int64_t>(Column::kMonotonicNs, reading.monotonic_ns)
@@ -209,15 +221,14 @@ Status RecordingFile::rotate_if_full() {
     const std::string name = stem_ + "." + std::to_string(segment_number_ + 1) + ".sscope";
     if (Status status = create_segment(name); !status) return status;
     ++segment_number_;
-    keep_ring();
   }
   return begin_segment();
 }
 
-// Makes room for a whole segment more.
-void RecordingFile::keep_ring() {
+// Makes room for so much more.
+void RecordingFile::keep_ring(uint64_t next_bytes) {
   if (limits_.total_bytes == 0) return;
-  const uint64_t next_bytes = limits_.total_bytes / 8;
+  segments_.back().bytes = sink_->size();
   uint64_t total_bytes = next_bytes;
   for (const Segment& segment : segments_) total_bytes += segment.bytes;
   while (segments_.size() > 1 && total_bytes > limits_.total_bytes) {

@@ -82,9 +82,12 @@ class RecordingFile {
       : identity_(std::move(identity)), limits_(limits), definitions_(definitions) {}
 
   Status create_segment(const std::string& name);
+  // Comes before everything else in a segment, also where the first try found the disk full.
   Status begin_segment();
+  Status append_definitions();
+  Status append_clock(const ClockReading& reading);
   Status rotate_if_full();
-  void keep_ring();
+  void keep_ring(uint64_t next_bytes);
   Status write_process(uint32_t name);
   Status write_metadata(std::span<const std::pair<std::string, std::string>> entries);
   Status write(const format::BlockBuilder& block) { return writer_->write(block); }
