@@ -185,6 +185,17 @@ void close_all(const std::string& folder) {
   if (::write(0, "program was here\n", 17) != 17) ::_exit(4);
 }
 
+// Locks itself up where the folder can not be seen.
+void change_root(const std::string& folder) {
+  const Session session(folder, quiet());
+  call_some(10);
+  const std::string jail = folder + "/../jail";
+  if (::mkdir(jail.c_str(), 0777) != 0 || ::chroot(jail.c_str()) != 0 || ::chdir("/") != 0) {
+    fail("chroot");
+  }
+  call_many(10'000);
+}
+
 void exec_chain(const std::string& folder, int left, char** argv) {
   new Session(folder, quiet());
   call_some(10);
@@ -351,6 +362,7 @@ int main(int argc, char** argv) {
       {"at-once", [&] { threads_at_once(folder, number); }},
       {"daemon", [&] { daemonise(folder); }},
       {"close-all", [&] { close_all(folder); }},
+      {"chroot", [&] { change_root(folder); }},
       {"exec", [&] { exec_chain(folder, number, argv); }},
       {"crash", [&] { crash(folder, number); }},
       {"much", [&] { write_much(folder, number); }},

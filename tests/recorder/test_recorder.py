@@ -258,6 +258,14 @@ def test_a_program_that_closes_every_descriptor(folder: pathlib.Path) -> None:
     assert not list(folder.glob("*.pool"))
 
 
+def test_a_program_that_changes_its_root(folder: pathlib.Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("chroot needs root")
+    run("chroot", folder)
+    assert calls(folder)["outer"] == 10 + 10_000
+    assert not list(folder.glob("*.pool"))
+
+
 def test_a_chain_of_execs(folder: pathlib.Path) -> None:
     run("exec", folder, 5)
     assert len(list(folder.glob("*.sscope"))) == 6

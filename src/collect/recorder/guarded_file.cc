@@ -19,6 +19,7 @@ constexpr long kCloseRange = 436;           // SYS_close_range, the same on all 
 
 bool take_private_descriptors() {
   if (::syscall(kCloseRange, 0u, ~0u, kCloseRangeUnshare) != 0) return false;
+  (void)::unshare(CLONE_FS);
   // The numbers of standard input, output and error: a message that some library prints on this
   // thread must not land in a file of the recording. These can be neither read nor written.
   while (true) {

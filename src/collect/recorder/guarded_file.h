@@ -18,7 +18,8 @@ namespace stepscope {
 
 // Gives the calling thread an empty table of descriptors, of which nothing is shared with the other
 // threads: it holds no pipe or socket of the program open, and prints nowhere. False where the
-// system refuses; then nothing has changed.
+// system refuses; then nothing has changed. Root and working directory become its own too, where
+// the system lets them: the program's chroot() and chdir() move our paths no more.
 bool take_private_descriptors();
 
 class GuardedFile final : public ByteSink {
