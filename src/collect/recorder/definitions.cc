@@ -139,9 +139,10 @@ void Definitions::rename_thread(uint32_t track, std::string_view name, int64_t t
   add({.type = JournalEntryType::kTrack, .id = track, .name = string(name), .number = tid}, {});
 }
 
-void Definitions::attach(Journals* journals) {
+void Definitions::attach(Journals* journals, std::function<void()> wake) {
   const std::lock_guard lock(mutex_);
   journals_ = journals;
+  wake_ = std::move(wake);
   has_turned_ = false;
 }
 
@@ -174,7 +175,10 @@ void Definitions::add(JournalEntry entry, std::string_view text) {
   Entry& kept = slot(number);
   kept.header = entry;
   kept.text = texts_.emplace_back(text).data();
-  if (journals_ != nullptr) journals_->append(entry, text);
+  if (journals_ != nullptr) {
+    journals_->append(entry, text);
+    if (wake_ && journals_->is_half_full()) wake_();
+  }
   index(kept);
   count_.store(number + 1, std::memory_order_release);
 }

@@ -69,8 +69,10 @@ class Definitions {
   uint32_t thread(std::string_view name, int64_t tid);
   void rename_thread(uint32_t track, std::string_view name, int64_t tid);
 
-  // From here on new definitions go into these journals too. Null: no recording.
-  void attach(Journals* journals);
+  // From here on new definitions go into these journals too. Null: no recording. `wake` calls the
+  // drain once a journal is half full; it is called with the lock held, and must not come back
+  // here.
+  void attach(Journals* journals, std::function<void()> wake = nullptr);
   bool wants_drain() const;
 
   // How many there are. Lets the journals take turns: after write_new() of all of these call
@@ -115,6 +117,7 @@ class Definitions {
 
   mutable std::mutex mutex_;
   Journals* journals_ = nullptr;
+  std::function<void()> wake_;
   std::array<std::unique_ptr<Entry[]>, kBlocks> blocks_;
   std::deque<std::string> texts_;
   std::atomic<uint32_t> count_{0};

@@ -186,7 +186,8 @@ void LiveRecording::wait(int64_t until_ns) {
   const int64_t left_ns = until_ns - read_clock_ns(CLOCK_MONOTONIC);
   const bool has_work =
       is_stopping_.load(std::memory_order_seq_cst) ||
-      full_count_.load(std::memory_order_seq_cst) >= wake_at_.load(std::memory_order_relaxed);
+      full_count_.load(std::memory_order_seq_cst) >= wake_at_.load(std::memory_order_relaxed) ||
+      wants_growth();
   if (left_ns > 0 && !has_work) {
     const timespec timeout{left_ns / kSecond, left_ns % kSecond};
     ::syscall(SYS_futex, &is_asleep_, FUTEX_WAIT_PRIVATE, 1, &timeout, nullptr, 0);
@@ -248,7 +249,7 @@ Status LiveRecording::open() {
   }
   path_ = file_->path();
   journals_ = std::make_unique<Journals>(pool_->journal(0), pool_->journal(1));
-  definitions_.attach(journals_.get());
+  definitions_.attach(journals_.get(), [this] { wake_drain(); });
   for (uint32_t i = pool_->chunk_count(); i-- > 0;) free_.push(i);
   free_count_.store(pool_->chunk_count());
   wake_at_.store(std::max(1u, pool_->chunk_count() / 4));
