@@ -328,5 +328,14 @@ TEST(ByteSource, ReadsStandardInputFromAPipe) {
   }
 }
 
+// A damaged member at whose end the decompressor gives back more than the last call had brought.
+TEST(ByteSource, GoesBackBeforeTheLastBytesOfAGzipMember) {
+  const unsigned char bytes[] = {0x1f, 0x8b, 0x08, 0x00, 0x00, 0x00, 0x61, 0x00, 0x00,
+                                 0x02, 0x03, 0x15, 0x8a, 0x8b, 0x08, 0x00, 0xd5, 0x53,
+                                 0x42, 0xb2, 0x00, 0x00, 0x1f, 0x8b, 0x08, 0x00};
+  const ReadBack back = read_memory({reinterpret_cast<const char*>(bytes), sizeof(bytes)});
+  EXPECT_NE(back.fault + back.error, "");
+}
+
 }  // namespace
 }  // namespace stepscope

@@ -60,11 +60,16 @@ class GzipDecompressor final : public Decompressor {
       state_.next_out = reinterpret_cast<uint8_t*>(into.data() + filled);
       state_.avail_out = static_cast<uint32_t>(room);
       const int error = isal_inflate(&state_);
-      const size_t consumed = in.size() - state_.avail_in;
+      // At the end of a member it gives back what it has in its bit buffer, which may be more than
+      // came in with this call.
+      const bool gives_back = state_.avail_in > in.size();
+      const size_t consumed = gives_back ? 0 : in.size() - state_.avail_in;
       const size_t produced = room - state_.avail_out;
       input.consume(consumed);
       filled += produced;
-      if (error != ISAL_DECOMP_OK) {
+      if (gives_back && !input.give_back(state_.avail_in - in.size())) {
+        finish("the gzip data is damaged (no way back)", input);
+      } else if (error != ISAL_DECOMP_OK) {
         finish("the gzip data is damaged (" + describe_isal_error(error) + ")", input);
       } else if (consumed > 0 || produced > 0 || state_.block_state == ISAL_BLOCK_FINISH) {
         continue;

@@ -69,13 +69,14 @@ Result<size_t> RawInput::read_some(std::span<char> into) {
 
 Status RawInput::buffer_at_least(size_t bytes) {
   if (end_ - begin_ >= bytes) return {};
-  if (buffer_.empty()) buffer_.resize(kBufferBytes);
-  if (begin_ > 0) {
-    std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
-    end_ -= begin_;
-    begin_ = 0;
+  if (buffer_.empty()) buffer_.resize(kBufferBytes + kMaxGiveBack);
+  if (begin_ > kMaxGiveBack) {
+    const size_t gone = begin_ - kMaxGiveBack;
+    std::memmove(buffer_.data(), buffer_.data() + gone, end_ - gone);
+    end_ -= gone;
+    begin_ -= gone;
   }
-  while (end_ < bytes) {
+  while (end_ - begin_ < bytes) {
     const auto got = read_some(std::span(buffer_).subspan(end_));
     if (!got) return got.status();
     if (*got == 0) break;

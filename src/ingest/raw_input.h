@@ -25,6 +25,13 @@ class RawInput {
   // Bytes in the buffer that were not consumed yet.
   std::string_view buffered() const { return {buffer_.data() + begin_, end_ - begin_}; }
   void consume(size_t bytes) { begin_ += bytes; }
+  // Takes back the last bytes that were consumed: at most kMaxGiveBack, also after a refill.
+  // Whether there are so many.
+  bool give_back(size_t bytes) {
+    if (bytes > begin_) return false;
+    begin_ -= bytes;
+    return true;
+  }
   // Reads until `bytes` are buffered or the end has come. At most kBufferBytes.
   Status buffer_at_least(size_t bytes);
   // Reads past the buffer, into the caller's memory; what is buffered comes first.
@@ -35,6 +42,7 @@ class RawInput {
   bool is_regular_file() const { return is_regular_file_; }
 
   static constexpr size_t kBufferBytes = 256 << 10;
+  static constexpr size_t kMaxGiveBack = 8;
 
  private:
   Result<size_t> read_some(std::span<char> into);
