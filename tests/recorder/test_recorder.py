@@ -158,7 +158,7 @@ def killed_runs(times: int, tmp_path: pathlib.Path) -> None:
         records.append(check_whole(folder, delay_s))
         shutil.rmtree(folder, ignore_errors=True)
     assert sum(records) > times * 1000
-    assert sum(count > 0 for count in records) > times / 2
+    assert sum(count > 0 for count in records) > times / 5
 
 
 def test_a_killed_program_leaves_all_but_the_last_records(tmp_path: pathlib.Path) -> None:
