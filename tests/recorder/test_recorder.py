@@ -20,6 +20,8 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 STEPSCOPE = pathlib.Path(os.environ.get("STEPSCOPE_BIN", ROOT / ".venv/bin/stepscope")).absolute()
 TARGET = STEPSCOPE.resolve().parent / "recorder_target"
+# Many times slower, also in starting and in draining, and with memory of its own.
+IS_SANITIZED = "asan" in TARGET.parts
 
 
 def run(*args: Any, check: bool = True, timeout: float = 120) -> subprocess.CompletedProcess[str]:
@@ -120,11 +122,15 @@ NUMBERED = (
 def check_whole(folder: pathlib.Path, delay_s: float) -> int:
     """Each thread has a prefix of its records without a gap, up to at most the last 64.
 
-    The result is how many records there are; 0 where a busy machine made the drain late.
+    The result is how many records there are.
     """
     written = kill("count", folder, delay_s, threads=8)
-    if not written or report(folder)["stats"].get("records_dropped"):
+    if not written:
         return 0
+    dropped = report(folder)["stats"].get("records_dropped", 0)
+    if IS_SANITIZED and dropped:
+        return 0
+    assert dropped == 0
     kept = [0] * len(written)
     for thread, count, first, last, total in query(folder, NUMBERED):
         kept[thread] = count
@@ -158,7 +164,7 @@ def killed_runs(times: int, tmp_path: pathlib.Path) -> None:
         records.append(check_whole(folder, delay_s))
         shutil.rmtree(folder, ignore_errors=True)
     assert sum(records) > times * 1000
-    assert sum(count > 0 for count in records) > times / 5
+    assert sum(count > 0 for count in records) > times / (5 if IS_SANITIZED else 2)
 
 
 def test_a_killed_program_leaves_all_but_the_last_records(tmp_path: pathlib.Path) -> None:
@@ -225,7 +231,7 @@ def check_threads(folder: pathlib.Path, threads: int) -> None:
     dropped = report(folder)["stats"].get("records_dropped", 0)
     if dropped > 0:
         missing = 20 * threads - calls(folder)["outer"]
-        assert missing <= dropped < 20 * threads  # a quarter of all
+        assert missing <= dropped < 20 * threads / (1 if IS_SANITIZED else 20)  # of 80 each
         return
     assert calls(folder)["outer"] == 20 * threads
     per_thread = query(
@@ -241,7 +247,7 @@ def test_thousands_of_threads_at_once(folder: pathlib.Path) -> None:
     # With so many threads for two cores the drain may come late; what it costs is counted.
     dropped = report(folder)["stats"].get("records_dropped", 0)
     missing = 2 * 2000 - calls(folder)["outer"]
-    assert missing <= dropped < 8000  # of 16,000
+    assert missing <= dropped < (8000 if IS_SANITIZED else 2000)  # of 16,000
 
 
 def test_a_daemon_that_closes_every_descriptor(folder: pathlib.Path) -> None:
@@ -307,7 +313,7 @@ def test_memory_stays_flat_over_10_gb(folder: pathlib.Path) -> None:
 def check_flat(folder: pathlib.Path, megabytes: int, timeout: float = 120) -> None:
     done = run("much", folder, megabytes, timeout=timeout)
     first_kb, last_kb = map(int, done.stdout.split())
-    if "asan" not in TARGET.parts:  # whose own memory grows
+    if not IS_SANITIZED:
         assert last_kb < 60_000  # the pool's 8 MB, and the program
         assert last_kb - first_kb < 20_000
     files = list(folder.glob("*.sscope"))
