@@ -8,12 +8,12 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <utility>
 
 #include "base/byte_sink.h"
 #include "base/bytes.h"
+#include "base/process_stat.h"
 #include "format/block_writer.h"
 #include "format/pool_layout.h"
 #include "format/record.h"
@@ -435,41 +435,15 @@ Result<PoolContents> read_pool(std::span<const uint8_t> file, const std::string&
   return copy_pool(MemorySource(file), name, false);
 }
 
-bool stat_shows_running(std::string_view stat, uint64_t start_time) {
-  // "1234 (any ) text) S 1 ...": the name may hold anything, so that only its last ')' ends it.
-  const size_t name_end = stat.rfind(')');
-  if (name_end == std::string_view::npos) return false;
-  std::string_view rest = stat.substr(name_end + 1);
-  char state = 0;
-  uint64_t threads = 0;
-  uint64_t started = 0;
-  constexpr int kState = 3, kThreads = 20, kStarted = 22;  // as in proc(5)
-  for (int field = kState; field <= kStarted; ++field) {
-    rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
-    const std::string_view text = rest.substr(0, rest.find_first_of(" \n"));
-    if (text.empty()) return false;
-    if (field == kState) state = text[0];
-    uint64_t* number = field == kThreads ? &threads : field == kStarted ? &started : nullptr;
-    if (number != nullptr &&
-        std::from_chars(text.data(), text.data() + text.size(), *number).ec != std::errc()) {
-      return false;
-    }
-    rest.remove_prefix(text.size());
-  }
+bool shows_running(const ProcessStat& stat, uint64_t start_time) {
   // A program whose first thread has ended shows 'Z' as well, but has others.
-  const bool has_ended = state == 'X' || state == 'x' || (state == 'Z' && threads <= 1);
-  return started == start_time && !has_ended;
+  const bool has_ended =
+      stat.state == 'X' || stat.state == 'x' || (stat.state == 'Z' && stat.threads <= 1);
+  return stat.state != 0 && !has_ended && stat.start_ticks == start_time;
 }
 
 bool is_running(int64_t pid, uint64_t start_time) {
-  if (pid <= 0) return false;
-  const std::string path = "/proc/" + std::to_string(pid) + "/stat";
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return false;
-  const FileSource source(descriptor);
-  std::array<uint8_t, 4096> text{};
-  const size_t bytes = source.read_at(0, text);
-  return stat_shows_running({reinterpret_cast<const char*>(text.data()), bytes}, start_time);
+  return pid > 0 && shows_running(read_process_stat(std::to_string(pid)), start_time);
 }
 
 }  // namespace stepscope::format

@@ -18,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/process_stat.h"
 #include "base/status.h"
 
 namespace stepscope::format {
@@ -46,7 +47,7 @@ Result<PoolContents> read_pool(std::span<const uint8_t> file, const std::string&
 // Whether that very process is there, and not only another one that got its pid. One that has ended
 // and waits for its parent is not running.
 bool is_running(int64_t pid, uint64_t start_time);
-// The same from the text of /proc/<pid>/stat.
-bool stat_shows_running(std::string_view stat, uint64_t start_time);
+// The same from what the kernel says of it.
+bool shows_running(const ProcessStat& stat, uint64_t start_time);
 
 }  // namespace stepscope::format

@@ -232,16 +232,21 @@ TEST_F(PoolFile, IsNeverACopyOfTwoUsesWhileAProcessWrites) {
   close(descriptor);
 }
 
+bool text_shows_running(const std::string& text, uint64_t start_time) {
+  ProcessStat stat;
+  return parse_process_stat(text, stat) && shows_running(stat, start_time);
+}
+
 TEST(IsRunning, KnowsAProcessByItsStartTime) {
   const std::string rest = " 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 3 0 777 1000 5";
-  EXPECT_TRUE(stat_shows_running("12 (python) S" + rest, 777));
-  EXPECT_TRUE(stat_shows_running("12 (a ) R 1 (b) S" + rest, 777));
-  EXPECT_FALSE(stat_shows_running("12 (python) S" + rest, 778));
-  EXPECT_TRUE(stat_shows_running("12 (python) Z" + rest, 777));  // only its first thread ended
+  EXPECT_TRUE(text_shows_running("12 (python) S" + rest, 777));
+  EXPECT_TRUE(text_shows_running("12 (a ) R 1 (b) S" + rest, 777));
+  EXPECT_FALSE(text_shows_running("12 (python) S" + rest, 778));
+  EXPECT_TRUE(text_shows_running("12 (python) Z" + rest, 777));  // only its first thread ended
   EXPECT_FALSE(
-      stat_shows_running("12 (python) Z 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 777 1", 777));
-  EXPECT_FALSE(stat_shows_running("12 (python) S 1 1", 777));
-  EXPECT_FALSE(stat_shows_running("", 777));
+      text_shows_running("12 (python) Z 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 777 1000 5", 777));
+  EXPECT_FALSE(text_shows_running("12 (python) S 1 1", 777));
+  EXPECT_FALSE(shows_running({}, 0));
 }
 
 TEST(IsRunning, SeesThisProcessAndNotOneThatHasEnded) {

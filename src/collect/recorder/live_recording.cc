@@ -18,6 +18,7 @@
 #include <random>
 #include <utility>
 
+#include "base/process_stat.h"
 #include "collect/recorder/slot_arena.h"
 #include "collect/system/system_counters.h"
 
@@ -43,21 +44,6 @@ constexpr uint32_t kGrowthDivisor = 4;  // grows when less than 1/4 of the pool 
 uint64_t make_file_id() {
   std::random_device random;
   return uint64_t{random()} << 32 | random() | 1;
-}
-
-// Field 22 of /proc/self/stat, after the name, which may hold spaces and parentheses.
-uint64_t read_start_time() {
-  std::ifstream file("/proc/self/stat");
-  std::string line;
-  std::getline(file, line);
-  const size_t end = line.rfind(')');
-  if (end == std::string::npos) return 0;
-  const char* at = line.c_str() + end + 1;
-  for (int field = 2; field < 21; ++field) {
-    at = std::strchr(at + 1, ' ');
-    if (at == nullptr) return 0;
-  }
-  return std::strtoull(at, nullptr, 10);
 }
 
 uint32_t to_chunks(uint64_t bytes) {
@@ -228,7 +214,8 @@ Status LiveRecording::open() {
   identity.pid = ::getpid();
   ticks_per_second_ = measure_ticks_per_second();
   identity.ticks_per_second = ticks_per_second_;
-  const PoolIdentity pool_identity{identity.file_id, identity.pid, read_start_time()};
+  const PoolIdentity pool_identity{identity.file_id, identity.pid,
+                                   read_process_stat("self").start_ticks};
 
   auto file = RecordingFile::create(identity, {options_.rotate_bytes, options_.max_file_bytes},
                                     definitions_);

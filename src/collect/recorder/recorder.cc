@@ -175,7 +175,7 @@ bool make_room_in(ThreadSlot& slot, LiveRecording& recording, uint32_t words, ui
   if (slot.recording != recording.number()) join(slot, recording);
   constexpr uint32_t kSyncWords = 2;
   const bool is_continuous = slot.chunk != nullptr;
-  bool needs_sync = is_continuous && tick - slot.last_tick > UINT32_MAX;
+  const bool needs_sync = is_continuous && tick - slot.last_tick > UINT32_MAX;
   if (slot.chunk == nullptr || slot.count + 1 + words + kSyncWords > format::kChunkWords) {
     if (is_continuous) recording.hand_over(slot);
     // A stretch that goes on counts from the last record, also over a sync; a new one from now.

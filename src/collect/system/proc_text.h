@@ -13,19 +13,6 @@
 
 namespace stepscope {
 
-// /proc/<pid>/stat. Ticks are of sysconf(_SC_CLK_TCK).
-struct ProcessStat {
-  int32_t parent = 0;
-  uint64_t minor_faults = 0, reaped_minor_faults = 0;  // reaped: of children that were waited for,
-  uint64_t major_faults = 0, reaped_major_faults = 0;  // and of those that they had waited for
-  uint64_t user_ticks = 0, reaped_user_ticks = 0;
-  uint64_t system_ticks = 0, reaped_system_ticks = 0;
-  uint64_t start_ticks = 0;  // since boot
-  uint64_t resident_pages = 0;
-  uint64_t block_io_ticks = 0;  // of the first thread alone; 0 without delay accounting
-};
-bool parse_process_stat(std::string_view text, ProcessStat& stat);
-
 struct CoreTicks {
   uint64_t busy = 0;    // user, nice, system, interrupts
   uint64_t iowait = 0;  // idle while a task of this core waited for a disk; may go backwards

@@ -1,4 +1,5 @@
 #include "collect/system/proc_text.h"
+#include "base/process_stat.h"
 
 #include <gtest/gtest.h>
 
@@ -34,47 +35,6 @@ constexpr std::string_view kNetwork =
 constexpr std::string_view kIo =
     "rchar: 7275\nwchar: 299\nsyscr: 12\nsyscw: 1\nread_bytes: 4096\nwrite_bytes: 8192\n"
     "cancelled_write_bytes: 1\n";
-
-TEST(ParseProcessStat, ReadsTheFieldsByTheirNumbers) {
-  ProcessStat stat;
-  ASSERT_TRUE(parse_process_stat(kStat, stat));
-  EXPECT_EQ(stat.parent, 8210);
-  EXPECT_EQ(stat.minor_faults, 100u);
-  EXPECT_EQ(stat.reaped_minor_faults, 7u);
-  EXPECT_EQ(stat.major_faults, 3u);
-  EXPECT_EQ(stat.reaped_major_faults, 2u);
-  EXPECT_EQ(stat.user_ticks, 51u);
-  EXPECT_EQ(stat.system_ticks, 12u);
-  EXPECT_EQ(stat.reaped_user_ticks, 40u);
-  EXPECT_EQ(stat.reaped_system_ticks, 9u);
-  EXPECT_EQ(stat.start_ticks, 1251505u);
-  EXPECT_EQ(stat.resident_pages, 384u);
-  EXPECT_EQ(stat.block_io_ticks, 5u);
-}
-
-TEST(ParseProcessStat, TakesAnyNameOfTheProgram) {
-  const std::string rest(kStat.substr(kStat.find(") R")));
-  for (const char* name : {"a b", "x) R 1 2 3", "((", ")", "", "two\nlines"}) {
-    ProcessStat stat;
-    ASSERT_TRUE(parse_process_stat("8217 (" + std::string(name) + rest, stat)) << name;
-    EXPECT_EQ(stat.parent, 8210) << name;
-    EXPECT_EQ(stat.user_ticks, 51u) << name;
-  }
-}
-
-TEST(ParseProcessStat, RefusesATextThatEndsBeforeItsLastNeededField) {
-  const size_t needed = kStat.find(" 384 ") + 4;
-  for (size_t length = 0; length <= kStat.size(); ++length) {
-    ProcessStat stat;
-    const bool is_whole = parse_process_stat(kStat.substr(0, length), stat);
-    if (length < needed - 2) {
-      EXPECT_FALSE(is_whole) << length;
-    }
-    if (length >= needed) {
-      EXPECT_TRUE(is_whole) << length;
-    }
-  }
-}
 
 TEST(ParseMachineStat, AddsUpWhatACoreDid) {
   MachineStat stat;

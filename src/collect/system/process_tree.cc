@@ -10,6 +10,8 @@
 
 #include "base/tick_clock.h"
 
+#include "base/process_stat.h"
+
 namespace stepscope {
 namespace {
 
