@@ -11,6 +11,7 @@ function(stepscope_layer layer)
   set(tests ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$|/main\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "/collect/python/")  # includes Python.h: PythonExtension.cmake
   list(TRANSFORM arg_USES PREPEND stepscope_)
 
   set(library stepscope_${layer})

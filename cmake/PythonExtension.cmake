@@ -1,4 +1,5 @@
-# The front end `python`: src/python/*.cc become the extension stepscope._core, for one interpreter.
+# The front end `python` and the collectors of Python calls (src/collect/python) become the extension
+# stepscope._core, for one interpreter.
 # In a checkout it is put beside the package in python/stepscope; in a wheel build (scikit-build-core
 # sets SKBUILD) package, extension and command are installed.
 if(NOT SKBUILD AND NOT EXISTS "${Python_EXECUTABLE}")
@@ -9,7 +10,8 @@ find_package(Python 3.11 REQUIRED COMPONENTS Interpreter Development.Module)
 execute_process(COMMAND ${Python_EXECUTABLE} -m nanobind --cmake_dir
   OUTPUT_VARIABLE nanobind_ROOT OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
 find_package(nanobind CONFIG QUIET)
-file(GLOB python_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/python/*.cc)
+file(GLOB python_sources CONFIGURE_DEPENDS
+  ${PROJECT_SOURCE_DIR}/src/python/*.cc ${PROJECT_SOURCE_DIR}/src/collect/python/*.cc)
 if(NOT nanobind_FOUND)
   message(STATUS "stepscope: ${Python_EXECUTABLE} has no nanobind (make setup); extension not built")
   return()

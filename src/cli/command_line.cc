@@ -23,6 +23,7 @@ constexpr const char* kDescription =
     R"(Finds out where the time and memory of machine-learning code go.
 
 Examples:
+  stepscope run train.py                                where a Python program's time goes
   stepscope report trace.json                           the trace at a glance
   stepscope report trace.json --view operators          the operators that cost most
   stepscope report trace.json.gz --view steps --format json
@@ -86,6 +87,17 @@ const CLI::App& find_called(const CLI::App& app) {
   return called.empty() ? app : *called.front();
 }
 
+// A prefix command takes the first word that it does not know as the begin of what it is to run. Of
+// the options only -m and -c are that; another one is a mistake.
+std::vector<std::string> find_own_extras(const CLI::App& command) {
+  const auto words = command.remaining();
+  if (words.empty() || !words[0].starts_with('-') || words[0] == "-m" || words[0] == "-c" ||
+      words[0] == "--") {
+    return {};
+  }
+  return {words[0]};
+}
+
 int print_help(const std::string& text) {
   auto out = OutputFile::create("-");
   if (!out) return print_fault(out.status());
@@ -141,6 +153,7 @@ int run_command_line(int argc, char** argv) {
   app.option_defaults()->always_capture_default(false);
   app.formatter(std::make_shared<HelpFormatter>());
   Action action;
+  add_run(app, action, argc > 0 ? argv[0] : "stepscope");
   add_report(app, action);
   add_query(app, action);
   add_convert(app, action);
@@ -165,7 +178,9 @@ int run_command_line(int argc, char** argv) {
   }
   const CLI::App& called = find_called(app);
   const std::string command = &called == &app ? "" : called.get_name();
-  if (const auto extras = app.remaining(true); !extras.empty()) {
+  // What follows a prefix command (run) is none of ours.
+  const auto extras = called.get_prefix_command() ? find_own_extras(called) : app.remaining(true);
+  if (!extras.empty()) {
     return print_usage_error(command, describe_extra(app, called, extras.front()));
   }
   if (!action) {

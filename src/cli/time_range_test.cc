@@ -34,9 +34,9 @@ TEST(TimeRange, SaysWhatIsWrong) {
            {"1s..2h", "unknown unit"},
            {"2s..1s", "ends before it begins"},
            {"1s..1s", "ends before it begins"},
-           {"-1s..2s", "before the begin"},
+           {"-1s..2s", "is below zero"},
            {"x..2s", "is no time"},
-           {"1s..99999999999s", "too far away"},
+           {"1s..99999999999s", "is too much"},
            {"nan..1s", "is no time"},
            {"1s..2s..3s", "unknown unit"},
        }) {

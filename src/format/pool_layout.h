@@ -99,6 +99,7 @@ enum class ExtendedRecord : uint32_t {
   kFree = 2,       // address, bytes, device
   kFlowBegin = 3,  // flow id: an arrow leaves the slice that is open here
   kFlowEnd = 4,    // flow id: it arrives at the slice that is open here
+  kLeftOut = 5,    // calls that were too short to be recorded, before this on any thread
 };
 
 }  // namespace stepscope::format

@@ -20,8 +20,10 @@
 #include "export/export.h"
 #include "ingest/load.h"
 #include "python/arrow_capsule.h"
+#include "python/exit_watch.h"
 #include "python/record_binding.h"
 #include "python/trace_fault.h"
+#include "python/tracer_binding.h"
 #include "trace/trace.h"
 
 namespace nb = nanobind;
@@ -188,4 +190,6 @@ NB_MODULE(_core, m) {
     return names;
   });
   bind_recorder(m);
+  bind_tracer(m);
+  bind_exit_watch(m);
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "collect/python/tracer.h"
 #include "collect/stepscope/record.h"
 #include "python/trace_fault.h"
 
@@ -25,7 +26,7 @@ const StepscopeRecordTable* find_table() {
 using Message = std::array<char, 1024>;
 
 void start_recording(const std::string& folder, uint64_t max_pool_bytes, uint64_t max_file_bytes,
-                     uint64_t rotate_bytes, bool counters) {
+                     uint64_t rotate_bytes, bool counters, const std::string& metadata) {
   nb::gil_scoped_release release;
   StepscopeRecordOptions options{};
   options.bytes = sizeof(options);
@@ -33,6 +34,7 @@ void start_recording(const std::string& folder, uint64_t max_pool_bytes, uint64_
   options.max_pool_bytes = max_pool_bytes;
   options.max_file_bytes = max_file_bytes;
   options.rotate_bytes = rotate_bytes;
+  options.metadata = metadata.c_str();
   Message message{};
   if (find_table()->start(folder.c_str(), &options, message.data(), message.size()) != 0) {
     throw TraceFault(message.data());
@@ -50,8 +52,23 @@ void stop_recording() {
 void bind_recorder(nb::module_& m) {
   m.attr("record_table") = nb::capsule(find_table(), "stepscope._core.record_table");
   m.def("start_recording", &start_recording, nb::arg("folder"), nb::arg("max_pool_bytes") = 0,
-        nb::arg("max_file_bytes") = 0, nb::arg("rotate_bytes") = 0, nb::arg("counters") = true);
+        nb::arg("max_file_bytes") = 0, nb::arg("rotate_bytes") = 0, nb::arg("counters") = true,
+        nb::arg("metadata") = "");
   m.def("stop_recording", &stop_recording);
+  // What threads and contexts are in; the calls around it are written first.
+  m.def("intern", [](const std::string& name) {
+    return find_table()->intern(name.data(), name.size(), "user_annotation", 15,
+                                STEPSCOPE_ANNOTATION);
+  });
+  m.def("begin", [](uint32_t label) {
+    write_open_calls();
+    find_table()->begin(label);
+  });
+  m.def("end", [](uint32_t label) { find_table()->end(label); });
+  m.def("mark_step", [](uint32_t number) {
+    write_open_calls();
+    find_table()->step(number);
+  });
   m.def("is_recording", [] { return find_table()->is_recording() != 0; });
 }
 

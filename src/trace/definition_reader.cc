@@ -244,6 +244,11 @@ Status DefinitionReader::read_metadata(const BlockView& block, ColumnDecoder& de
   if (!columns.status()) return columns.status();
   for (size_t i = 0; i < keys.size(); ++i) {
     if ((flags[i] & kMetadataOfFile) == 0) {
+      if (keys[i] == kConcurrentProfilersKey && !builder_.has_metadata(keys[i])) {
+        builder_.stats().note(std::string(values[i]) +
+                              " ran as well (concurrent-profilers): each slows "
+                              "the program for the other, and times contain both");
+      }
       builder_.add_metadata(keys[i], values[i], (flags[i] & kMetadataIsJson) != 0);
     } else if (Status status = read_file_metadata(keys[i], values[i]); !status) {
       return status;

@@ -27,6 +27,9 @@ inline constexpr std::string_view kSegmentKey = "stepscope.segment";
 inline constexpr std::string_view kPoolKey = "stepscope.pool";
 inline constexpr std::string_view kClosedKey = "stepscope.closed";
 
+// A key of the trace: other profilers that ran beside the recorder.
+inline constexpr std::string_view kConcurrentProfilersKey = "concurrent_profilers";
+
 // kFlags of process and track blocks.
 inline constexpr uint8_t kHasSortIndex = 1;
 

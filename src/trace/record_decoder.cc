@@ -164,6 +164,10 @@ void RecordDecoder::read_record(Thread& thread, const Record& record,
 void RecordDecoder::read_extended(Thread& thread, uint32_t subtype, std::span<const uint64_t> words,
                                   int64_t now_ns) {
   const auto type = static_cast<ExtendedRecord>(subtype);
+  if (type == ExtendedRecord::kLeftOut && !words.empty()) {
+    builder_.stats().add(Stat::kCallsLeftOut, words[0]);
+    return;
+  }
   const bool is_flow = type == ExtendedRecord::kFlowBegin || type == ExtendedRecord::kFlowEnd;
   const bool is_allocation = type == ExtendedRecord::kAllocate || type == ExtendedRecord::kFree;
   if (!is_flow && !is_allocation) return;  // from a newer version

@@ -11,7 +11,7 @@ constexpr std::array<std::string_view, kStatCount> kNames = {
     "ends_without_begin", "slices_overlapping", "durations_negative", "depth_clamped",
     "flows_unbound",      "values_skipped",     "bytes_truncated",    "blocks_damaged",
     "blocks_unknown",     "bytes_lost",         "records_dropped",    "records_recovered",
-    "records_lost",       "records_expired",    "begins_expired",
+    "records_lost",       "records_expired",    "begins_expired",     "calls_left_out",
 };
 
 }  // namespace
@@ -24,6 +24,7 @@ bool stat_is_fault(Stat stat) {
     case Stat::kFlowsUnbound:  // Kineto starts an arrow at every runtime call, launch or not
     case Stat::kRecordsExpired:
     case Stat::kBeginsExpired:
+    case Stat::kCallsLeftOut:
       return false;
     default:
       return true;

@@ -30,6 +30,7 @@ enum class Stat : uint8_t {
   kRecordsLost,        // 8-byte words of a recorder's thread that are neither in file nor in pool
   kRecordsExpired,     // words before the oldest file that a ring keeps
   kBeginsExpired,      // slices whose begin is among these; shown from the first record kept
+  kCallsLeftOut,       // shorter than the recorder was told to keep
   kCount,
 };
 inline constexpr int kStatCount = static_cast<int>(Stat::kCount);

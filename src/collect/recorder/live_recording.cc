@@ -214,6 +214,7 @@ Status LiveRecording::open() {
   identity.pid = ::getpid();
   ticks_per_second_ = measure_ticks_per_second();
   identity.ticks_per_second = ticks_per_second_;
+  identity.metadata = options_.metadata;
   const PoolIdentity pool_identity{identity.file_id, identity.pid,
                                    read_process_stat("self").start_ticks};
 

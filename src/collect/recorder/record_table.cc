@@ -2,7 +2,10 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "collect/recorder/recorder.h"
 #include "collect/stepscope/record.h"
@@ -22,6 +25,19 @@ int tell(const Status& status, char* message, size_t message_bytes) {
   return status.ok() ? 0 : 1;
 }
 
+// Lines "key=value".
+std::vector<std::pair<std::string, std::string>> parse_metadata(std::string_view lines) {
+  std::vector<std::pair<std::string, std::string>> entries;
+  while (!lines.empty()) {
+    const std::string_view line = lines.substr(0, lines.find('\n'));
+    lines.remove_prefix(std::min(line.size() + 1, lines.size()));
+    if (const size_t sign = line.find('='); sign != line.npos && sign > 0) {
+      entries.emplace_back(line.substr(0, sign), line.substr(sign + 1));
+    }
+  }
+  return entries;
+}
+
 int start(const char* folder, const StepscopeRecordOptions* given, char* message,
           size_t message_bytes) {
   StepscopeRecordOptions wanted{};
@@ -34,6 +50,7 @@ int start(const char* folder, const StepscopeRecordOptions* given, char* message
   options.rotate_bytes = wanted.rotate_bytes;
   options.system_counters = wanted.no_counters == 0;
   options.follow_forks = wanted.ignore_forks == 0;
+  if (wanted.metadata != nullptr) options.metadata = parse_metadata(wanted.metadata);
   return tell(Recorder::start(options), message, message_bytes);
 }
 

@@ -18,6 +18,8 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/status.h"
 #include "collect/recorder/definitions.h"
@@ -36,6 +38,8 @@ struct RecorderOptions {
   uint64_t rotate_bytes = 0;
   bool system_counters = true;  // CPU, memory, disk and network use, ten times a second
   bool follow_forks = true;
+  // What the trace shall say of itself, by key.
+  std::vector<std::pair<std::string, std::string>> metadata;
 };
 
 class Recorder {

@@ -112,7 +112,8 @@ Status RecordingFile::begin_segment() {
       {"stepscope.segment", std::to_string(segment_number_)},
       {"stepscope.pool", identity_.pool_path},
   };
-  if (Status status = write_metadata(entries); !status) return status;
+  if (Status status = write_metadata(entries, kOfTheFile); !status) return status;
+  if (Status status = write_metadata(identity_.metadata, 0); !status) return status;
   // Before the tracks, which belong to it, and again once its name is defined.
   const uint32_t command = definitions_.string_id(find_command());
   if (Status status = definitions_.write(*writer_, 0, 1); !status) return status;  // string 0
@@ -129,16 +130,18 @@ Status RecordingFile::begin_segment() {
   return {};
 }
 
-Status RecordingFile::write_metadata(std::span<const std::pair<std::string, std::string>> entries) {
+Status RecordingFile::write_metadata(std::span<const std::pair<std::string, std::string>> entries,
+                                     uint8_t flags) {
+  if (entries.empty()) return {};
   std::vector<std::string_view> keys, values;
   for (const auto& [key, value] : entries) {
     keys.push_back(key);
     values.push_back(value);
   }
-  const std::vector<uint8_t> flags(entries.size(), kOfTheFile);
+  const std::vector<uint8_t> flags_of_all(entries.size(), flags);
   BlockBuilder block(BlockType::kMetadata, static_cast<uint32_t>(entries.size()));
   block.add_text(Column::kKeyText, keys).add_text(Column::kValueText, values);
-  block.add<uint8_t>(Column::kFlags, flags);
+  block.add<uint8_t>(Column::kFlags, flags_of_all);
   return write(block);
 }
 
@@ -254,7 +257,7 @@ Status RecordingFile::close(const std::vector<std::string>& notes) {
     if (Status status = write(stats); !status) return status;
   }
   const std::pair<std::string, std::string> entries[] = {{"stepscope.closed", "1"}};
-  if (Status status = write_metadata(entries); !status) return status;
+  if (Status status = write_metadata(entries, kOfTheFile); !status) return status;
   if (!sink_->has_name()) {
     return Status::error(path() + ": was removed while it was being written");
   }

@@ -34,6 +34,7 @@ struct RecordingIdentity {
   int64_t pid = 0;
   std::string pool_path;
   uint64_t ticks_per_second = 0;
+  std::vector<std::pair<std::string, std::string>> metadata;  // of the trace
 };
 
 struct RecordingLimits {
@@ -89,7 +90,8 @@ class RecordingFile {
   Status rotate_if_full();
   void keep_ring(uint64_t next_bytes);
   Status write_process(uint32_t name);
-  Status write_metadata(std::span<const std::pair<std::string, std::string>> entries);
+  Status write_metadata(std::span<const std::pair<std::string, std::string>> entries,
+                        uint8_t flags);
   Status write(const format::BlockBuilder& block) { return writer_->write(block); }
 
   RecordingIdentity identity_;

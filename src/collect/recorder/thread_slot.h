@@ -47,12 +47,10 @@ extern thread_local ThreadSlot* t_slot __attribute__((tls_model("initial-exec"))
 // to be recorded.
 ThreadSlot* make_room(uint32_t words, uint64_t tick);
 
-// Appends a record, and `count` words that belong to it. Not for signal handlers: one that
-// interrupts a record of its own thread might lose it.
-inline void append_record(format::RecordKind kind, uint32_t value, const uint64_t* words = nullptr,
-                          uint32_t count = 0) {
+// As append_record(), of something that was at `tick`; best not before the thread's last record.
+inline void append_record_at(uint64_t tick, format::RecordKind kind, uint32_t value,
+                             const uint64_t* words = nullptr, uint32_t count = 0) {
   ThreadSlot* slot = t_slot;
-  const uint64_t tick = read_ticks();
   if (slot == nullptr || slot->count + count >= slot->limit.load(std::memory_order_relaxed) ||
       tick - slot->last_tick > UINT32_MAX) [[unlikely]] {
     slot = make_room(count, tick);
@@ -65,6 +63,13 @@ inline void append_record(format::RecordKind kind, uint32_t value, const uint64_
   slot->last_tick = tick;
   slot->count += 1 + count;
   slot->chunk->committed.store(slot->count, std::memory_order_release);
+}
+
+// Appends a record, and `count` words that belong to it. Not for signal handlers: one that
+// interrupts a record of its own thread might lose it.
+inline void append_record(format::RecordKind kind, uint32_t value, const uint64_t* words = nullptr,
+                          uint32_t count = 0) {
+  append_record_at(read_ticks(), kind, value, words, count);
 }
 
 }  // namespace stepscope

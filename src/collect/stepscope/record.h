@@ -48,6 +48,7 @@ typedef struct StepscopeRecordOptions {
   uint64_t rotate_bytes;   /* 0: one file */
   uint32_t ignore_forks;   /* 1: forked children do not record */
   uint32_t reserved;
+  const char* metadata; /* what the trace says of itself: lines "key=value"; null: nothing */
 } StepscopeRecordOptions;
 
 /* All functions may be called from any thread. Fields are only ever added, at the end: `bytes`

@@ -1,0 +1,73 @@
+"""The ``--profile`` flag of a pipeline step."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+from typing import Any
+
+from stepscope import _session
+from stepscope._profile import profile
+from stepscope._schedule import parse_steps
+
+_WORDS = {"true": True, "yes": True, "on": True, "1": True}
+_WORDS |= {"false": False, "no": False, "off": False, "0": False, "": False}
+
+
+def _parse_bool(word: str) -> bool:
+    try:
+        return _WORDS[word.strip().lower()]
+    except KeyError:
+        raise argparse.ArgumentTypeError(f"expected true or false, not {word!r}") from None
+
+
+def _check_steps(text: str) -> str:
+    try:
+        parse_steps(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return text
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds ``--profile``, ``--no-profile``, ``--profile-dir`` and ``--profile-steps``.
+
+    ``--profile`` may stand alone or before a word, as pipelines pass booleans: ``--profile true``.
+    """
+    group = parser.add_argument_group("profiling with Stepscope")
+    group.add_argument(
+        "--profile",
+        type=_parse_bool,
+        nargs="?",
+        const=True,
+        default=False,
+        metavar="true|false",
+        help="record where the time goes",
+    )
+    group.add_argument("--no-profile", dest="profile", action="store_false", help="do not (default)")
+    group.add_argument(
+        "--profile-dir",
+        default=_session.FOLDER,
+        metavar="DIR",
+        help="where the run is written; made if absent (default: %(default)s)",
+    )
+    group.add_argument(
+        "--profile-steps",
+        type=_check_steps,
+        default="",
+        metavar="WAIT,WARMUP,ACTIVE,REPEAT",
+        help="which steps (stepscope.step() ends one); all if not given",
+    )
+
+
+def from_args(args: argparse.Namespace) -> contextlib.AbstractContextManager[Any]:
+    """What ``with`` takes: a recording where ``--profile`` was given, else nothing at all.
+
+    >>> parser = argparse.ArgumentParser()
+    >>> stepscope.add_arguments(parser)
+    >>> with stepscope.from_args(parser.parse_args()):
+    ...     train()
+    """
+    if not args.profile:
+        return contextlib.nullcontext()
+    return profile(args.profile_dir, steps=args.profile_steps)

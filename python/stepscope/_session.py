@@ -1,0 +1,189 @@
+"""The one recording of this process: started and stopped here, whoever asks for it."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+
+from stepscope import _concurrent, _core
+from stepscope._schedule import Schedule, parse_steps
+
+FOLDER = "outputs/profiler_results"
+
+
+class Options:
+    """What is recorded, and where to."""
+
+    def __init__(
+        self,
+        folder: str = FOLDER,
+        *,
+        c_calls: bool = False,
+        min_duration_ns: int = 0,
+        only: list[str] | None = None,
+        exclude: list[str] | None = None,
+        threads: str = "",
+        max_file_bytes: int = 0,
+        steps: str = "",
+        epochs: int = 0,
+        from_main: bool = False,
+    ) -> None:
+        self.folder = folder
+        self.c_calls = c_calls
+        self.min_duration_ns = min_duration_ns
+        self.only = only or []
+        self.exclude = exclude or []
+        self.threads = threads
+        self.max_file_bytes = max_file_bytes
+        self.steps = steps
+        self.epochs = epochs
+        self.from_main = from_main
+
+
+class Session:
+    """From start() to stop(). Between them the schedule decides what is recorded."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.folder = os.path.abspath(options.folder)
+        self.schedule = Schedule(parse_steps(options.steps), options.epochs)
+        self.step_number = 0
+        self.faults: list[str] = []
+        self._is_recording = False
+        self._is_tracing = False
+
+    def start(self) -> None:
+        self._follow()
+
+    def stop(self) -> None:
+        self._stop_recording()
+        self._stop_tracing()
+
+    def step(self) -> None:
+        """A training step ends here."""
+        if self._is_recording:
+            _core.mark_step(self.step_number)
+        self.step_number += 1
+        self.schedule.step()
+        self._follow()
+
+    def epoch(self) -> None:
+        """An epoch ends here."""
+        self.schedule.epoch()
+        self._follow()
+
+    def _follow(self) -> None:
+        """Does what the schedule says for the step that begins."""
+        # Each stretch that is recorded is a recording of its own, so that no call spans the gap.
+        if self.schedule.is_active and not self._is_recording:
+            self._start_recording()
+        elif not self.schedule.is_active and self._is_recording:
+            self._stop_recording()
+            self._stop_tracing()
+        if self.schedule.is_warming_up and not self._is_tracing:
+            self._start_tracing()
+
+    def _start_recording(self) -> None:
+        self._stop_tracing()  # of the warm-up: the frames on the stack are to be opened anew
+        others = _concurrent.find_profilers()
+        lines = [f"python_version={sys.version.split()[0]}"]
+        if others:
+            names = ", ".join(others)
+            lines.append(f"concurrent_profilers={names}")
+            if not self.options.from_main:
+                _concurrent.warn_once(names)
+        _core.start_recording(
+            self.folder, max_file_bytes=self.options.max_file_bytes, metadata="\n".join(lines)
+        )
+        self._is_recording = True
+        try:
+            self._start_tracing()
+        except Exception:
+            self._stop_recording()
+            raise
+
+    def _stop_recording(self) -> None:
+        if self._is_recording:
+            if self._is_tracing:
+                self._stop_tracing()
+            self._is_recording = False
+            _core.stop_recording()
+
+    def _start_tracing(self) -> None:
+        options = self.options
+        _core.start_tracing(
+            c_calls=options.c_calls,
+            from_main=options.from_main and self.step_number == 0,
+            min_duration_ns=options.min_duration_ns,
+            only=options.only,
+            exclude=options.exclude,
+            library_folders=_library_folders(),
+            threads=options.threads,
+            own_folder=os.path.dirname(__file__) + "/",
+        )
+        self._is_tracing = True
+
+    def _stop_tracing(self) -> None:
+        if self._is_tracing:
+            self._is_tracing = False
+            fault = _core.stop_tracing()
+            if fault:
+                self.faults.append(fault)
+
+
+_current: Session | None = None
+_has_handlers = False
+
+
+def current() -> Session | None:
+    return _current
+
+
+def start(options: Options) -> Session:
+    """Starts the recording of this process; it ends with stop(), or with the process."""
+    global _current
+    if _current is not None:
+        raise _core.TraceError(
+            f"this process is being recorded already, into {_current.folder}; "
+            "recordings cannot be nested"
+        )
+    session = Session(options)
+    _set_handlers()
+    _current = session
+    try:
+        session.start()
+    except BaseException:
+        _current = None
+        raise
+    return session
+
+
+def stop() -> None:
+    """Ends the recording, if there is one."""
+    global _current
+    session, _current = _current, None
+    if session is None:
+        return
+    session.stop()
+    for fault in session.faults:
+        sys.stderr.write(f"stepscope: {fault}\n")
+
+
+def _set_handlers() -> None:
+    global _has_handlers
+    if _has_handlers:
+        return
+    _has_handlers = True
+    atexit.register(stop)
+    os.register_at_fork(after_in_child=_core.continue_in_child)
+    _core.watch_exit(os)
+
+
+def _library_folders() -> list[str]:
+    """Where code lies that is not the user's own."""
+    folders = [os.path.dirname(os.__file__)]
+    site = sys.modules.get("site")
+    if site is not None:
+        folders += [*site.getsitepackages(), site.getusersitepackages()]
+    return [os.path.realpath(folder) for folder in folders] + folders

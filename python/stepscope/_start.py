@@ -1,0 +1,50 @@
+"""Recording a program from its start: what `stepscope run` asks for in the environment.
+
+The variable STEPSCOPE_RUN holds fields "key=value", separated by the control character US. It is left
+in place, so that child processes record themselves too. As few modules as possible are imported
+here: the program may care in which order its own are."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from stepscope import _session
+
+VARIABLE = "STEPSCOPE_RUN"
+SEPARATOR = "\x1f"
+
+
+def parse(text: str) -> tuple[_session.Options, int]:
+    """The options, and the pid of the command that started the program."""
+    options = _session.Options(from_main=True)
+    command = 0
+    for field in text.split(SEPARATOR):
+        key, _, value = field.partition("=")
+        if key == "command":
+            command = int(value)
+        elif key in {"only", "exclude"}:
+            getattr(options, key).append(value)
+        elif key in {"max_file_bytes", "min_duration_ns", "epochs"}:
+            setattr(options, key, int(value))
+        elif key == "c_calls":
+            options.c_calls = value == "1"
+        elif key in {"folder", "threads", "steps"}:
+            setattr(options, key, value)
+    return options, command
+
+
+def start_from_environment() -> None:
+    text = os.environ.get(VARIABLE)
+    # multiprocessing's janitor is no part of the program.
+    if not text or any("resource_tracker" in word for word in sys.orig_argv[1:3]):
+        return
+    options, command = parse(text)
+    try:
+        _session.start(options)
+    except Exception as error:
+        # The program itself has not begun. A child of it goes its way without us.
+        if os.getppid() == command:
+            sys.stderr.write(f"stepscope: {error}\n")
+            sys.stderr.flush()
+            os._exit(1)

@@ -1,0 +1,286 @@
+// stepscope run: a Python program, recorded from its first line to its last.
+//
+// The program is run by its interpreter as it would be without us: the only difference is in the
+// environment, where PYTHONPATH leads to a sitecustomize that starts the recording (in the program
+// and in its child processes), and STEPSCOPE_RUN says what is wanted.
+#include <unistd.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Validators.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/child_process.h"
+#include "cli/commands.h"
+#include "cli/find_python.h"
+#include "cli/quantity.h"
+#include "cli/run_report.h"
+
+namespace stepscope::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kCommand = "run";
+constexpr const char* kFolder = "outputs/profiler_results";
+constexpr char kFieldSeparator = '\x1f';  // python/stepscope/_start.py
+
+constexpr const char* kDescription = R"(Run a Python program and record every call of it.
+
+The program behaves as with `python`: its output, its exit code, its signals. Threads and child
+processes (fork, subprocess, multiprocessing) are recorded as well.
+
+Examples:
+  stepscope run train.py --epochs 3               what took the time, at the end
+  stepscope run --only mine train.py              my code only; what libraries do counts for its caller
+  stepscope run --c-calls -o runs/a train.py      built-in functions too, into the folder runs/a
+  stepscope run --steps 10,2,5 train.py           5 steps, after 12 (stepscope.step() ends a step)
+  stepscope run --max-size 200MB -m mypackage     a long run: the newest 200 MB are kept
+  stepscope run -c 'import json; json.dumps(1)'
+  stepscope report runs/a --view tree             more of it afterwards)";
+
+struct Options {
+  std::string python;
+  std::string folder;
+  bool overwrite = false;
+  bool c_calls = false;
+  std::string min_duration;
+  std::vector<std::string> only, exclude;
+  std::string threads;
+  std::string max_size;
+  std::string steps;
+  int64_t epochs = 0;
+  bool quiet = false;
+};
+
+// What is run, as the interpreter takes it: SCRIPT ..., -m MODULE ... or -c CODE ...
+using Program = std::vector<std::string>;
+
+std::string name_of(const Program& program) {
+  if (program[0] == "-c") return "code";
+  if (program[0] == "-m") return program[1];
+  const fs::path path(program[0]);
+  return (path.filename().empty() ? path.parent_path() : path).stem().string();
+}
+
+// Of this run alone: a folder with recordings is one run.
+std::string make_folder_name(const Program& program) {
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  ::localtime_r(&now, &local);
+  char text[32];
+  std::strftime(text, sizeof(text), "-%Y%m%d-%H%M%S", &local);
+  const std::string first = std::string(kFolder) + "/" + name_of(program) + text;
+  std::string folder = first;
+  for (int i = 2; fs::exists(folder); ++i) folder = first + "-" + std::to_string(i);
+  return folder;
+}
+
+std::vector<fs::path> find_recordings(const std::string& folder) {
+  std::vector<fs::path> found;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    const std::string extension = entry.path().extension().string();
+    if (extension == ".sscope" || extension == ".pool") found.push_back(entry.path());
+  }
+  return found;
+}
+
+Status prepare_folder(const std::string& folder, bool overwrite) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) return Status::error(folder + ": " + error.message());
+  if (::access(folder.c_str(), W_OK) != 0) return Status::error(folder + ": cannot be written");
+  const std::vector<fs::path> earlier = find_recordings(folder);
+  if (earlier.empty()) return {};
+  if (!overwrite) {
+    return Status::error(folder + ": holds a run already; name another folder, or say --overwrite");
+  }
+  for (const fs::path& path : earlier) fs::remove(path, error);
+  return {};
+}
+
+Status check_program(const Program& program) {
+  if (program[0] == "-m" || program[0] == "-c") return {};
+  std::error_code error;
+  const fs::file_status status = fs::status(program[0], error);
+  if (!fs::exists(status)) return Status::error(program[0] + ": no such file");
+  if (fs::is_directory(status) && !fs::exists(program[0] + "/__main__.py")) {
+    return Status::error(program[0] + ": a folder without __main__.py");
+  }
+  return {};
+}
+
+class Fields {
+ public:
+  void add(std::string_view key, std::string_view value) {
+    if (!text_.empty()) text_ += kFieldSeparator;
+    text_.append(key).append("=").append(value);
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+Result<std::string> describe(const Options& options, const std::string& folder) {
+  Fields fields;
+  fields.add("command", std::to_string(::getpid()));
+  fields.add("folder", fs::absolute(folder).string());
+  fields.add("c_calls", options.c_calls ? "1" : "0");
+  if (!options.min_duration.empty()) {
+    const Result<int64_t> ns = parse_duration_ns(options.min_duration);
+    if (!ns) return Status::error("--min-duration " + ns.status().message());
+    fields.add("min_duration_ns", std::to_string(*ns));
+  }
+  if (!options.max_size.empty()) {
+    const Result<uint64_t> bytes = parse_bytes(options.max_size);
+    if (!bytes) return Status::error("--max-size " + bytes.status().message());
+    fields.add("max_file_bytes", std::to_string(*bytes));
+  }
+  for (const std::string& pattern : options.only) fields.add("only", pattern);
+  for (const std::string& pattern : options.exclude) fields.add("exclude", pattern);
+  if (!options.threads.empty()) fields.add("threads", options.threads);
+  if (!options.steps.empty()) fields.add("steps", options.steps);
+  if (options.epochs > 0) fields.add("epochs", std::to_string(options.epochs));
+  return fields.text();
+}
+
+std::vector<std::string> make_environment(const std::string& start_folder,
+                                          const std::string& wanted) {
+  std::vector<std::string> environment;
+  std::string python_path = "PYTHONPATH=" + start_folder;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    if (text.starts_with("STEPSCOPE_RUN=")) continue;
+    if (text.starts_with("PYTHONPATH=")) {
+      if (const auto own = text.substr(std::string_view("PYTHONPATH=").size()); !own.empty()) {
+        python_path += ":" + std::string(own);
+      }
+      continue;
+    }
+    environment.emplace_back(text);
+  }
+  environment.push_back(python_path);
+  environment.push_back("STEPSCOPE_RUN=" + wanted);
+  return environment;
+}
+
+int run(const Options& options, const Program& program, const std::string& command) {
+  if (Status status = check_program(program); !status) return print_fault(status);
+  const auto python = find_python(options.python, command);
+  if (!python) return print_fault(python.status());
+  const auto start_folder = find_start_folder();
+  if (!start_folder) return print_fault(start_folder.status());
+  const std::string folder = options.folder.empty() ? make_folder_name(program) : options.folder;
+  const auto wanted = describe(options, folder);
+  if (!wanted) return print_usage_error(kCommand, wanted.status().message());
+  if (Status status = prepare_folder(folder, options.overwrite); !status)
+    return print_fault(status);
+
+  Program arguments = program;
+  arguments.insert(arguments.begin(), *python);
+  const auto status = run_child(arguments, make_environment(*start_folder, *wanted));
+  if (!status) return print_fault(status.status());
+  if (!options.quiet) print_run_report(folder);
+  return exit_as(*status);
+}
+
+std::string check_steps(const std::string& text) {
+  const auto is_number = [](std::string_view word) {
+    return !word.empty() && word.find_first_not_of("0123456789") == word.npos;
+  };
+  std::vector<std::string> words(1);
+  for (const char c : text) {
+    if (c == ',')
+      words.emplace_back();
+    else
+      words.back() += c;
+  }
+  const bool is_right =
+      (words.size() == 1 || words.size() == 3 || words.size() == 4) &&
+      std::all_of(words.begin(), words.end(), is_number) &&
+      words[words.size() == 1 ? 0 : 2].find_first_not_of('0') != std::string::npos;
+  return is_right ? "" : "'" + text + "': expected WAIT,WARMUP,ACTIVE,REPEAT, as in 10,2,5,1";
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, Action& action, const std::string& called_as) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(kCommand, "Run a Python program and record every call");
+  command->description(kDescription);
+  command->prefix_command();
+  command
+      ->add_option("-o,--output", options->folder,
+                   "The run's folder; if not given, a new one in outputs/profiler_results")
+      ->type_name("DIR");
+  command->add_flag("--overwrite", options->overwrite, "Remove the run that DIR holds");
+  command->add_flag("--c-calls", options->c_calls,
+                    "Record C functions as well; on Python 3.11 this costs several times more");
+  command
+      ->add_option("--min-duration", options->min_duration,
+                   "Leave out calls shorter than this (10us, 1ms); they are counted")
+      ->type_name("TIME");
+  command
+      ->add_option("--only", options->only,
+                   "Only functions of these files, folders or names (globs), or `mine`: what is "
+                   "neither Python's nor an installed package's; may be given several times")
+      ->allow_extra_args(false)
+      ->type_name("PATTERN");
+  command
+      ->add_option("--exclude", options->exclude,
+                   "Not these; what they do counts for their callers")
+      ->allow_extra_args(false)
+      ->type_name("PATTERN");
+  command
+      ->add_option("--threads", options->threads,
+                   "Only threads whose name fits this glob, as in MainThread")
+      ->type_name("PATTERN");
+  command
+      ->add_option("--max-size", options->max_size,
+                   "Keep the newest so many bytes (200MB, 1GB) of each process")
+      ->type_name("SIZE");
+  CLI::Option* steps =
+      command
+          ->add_option("--steps", options->steps,
+                       "Record only these training steps: skip WAIT, then warm up for WARMUP, then "
+                       "record ACTIVE; all that REPEAT times (0: on and on; 1 if not given)")
+          ->check(check_steps)
+          ->type_name("WAIT,WARMUP,ACTIVE,REPEAT");
+  command->add_option("--epochs", options->epochs, "Record only the first N epochs")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
+  (void)steps;
+  command
+      ->add_option("--python", options->python,
+                   "The interpreter; if not given, the one beside this command, else the active "
+                   "environment's")
+      ->type_name("PATH");
+  command->add_flag("-q,--quiet", options->quiet, "Print nothing of our own at the end");
+  command->footer(
+      "Then comes what is run: SCRIPT, a folder or zip file with __main__.py, -m MODULE "
+      "or -c CODE,\nand its own arguments.");
+  command->callback([options, command, called_as, &action] {
+    Program program = command->remaining();
+    if (!program.empty() && program[0] == "--") program.erase(program.begin());
+    action = [options, program, called_as] {
+      if (program.empty()) return print_usage_error(kCommand, "what is to be run?");
+      const bool takes_value = program[0] == "-m" || program[0] == "-c";
+      if (takes_value && program.size() < 2) {
+        return print_usage_error(kCommand, program[0] + ": a value is missing");
+      }
+      return run(*options, program, called_as);
+    };
+  });
+}
+
+}  // namespace stepscope::cli

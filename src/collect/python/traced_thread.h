@@ -1,0 +1,53 @@
+// What the tracer knows of the calling thread, and what it does when it meets a thread for the
+// first time: learns its name, and whether it is to be recorded.
+//
+//   if (!TracedThread::takes([&] { open_frames(); })) return;
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <Python.h>
+
+namespace stepscope {
+
+// Of the tracer that runs; another one once it stops. An end that finds another one than its begin
+// did is not written.
+extern uint32_t g_tracer_generation;
+
+struct TracedThread {
+  uint32_t generation = 0;  // of the tracer that met it
+  bool is_left_out = false;
+
+  // A new tracer: every thread is met again. Empty: all threads are taken.
+  static void start(std::string name_pattern);
+  static bool takes_all();
+
+  // Whether the calling thread is to be recorded; on_meeting() is called once where it is.
+  template <typename OnMeeting>
+  static bool takes(OnMeeting&& on_meeting);
+
+ private:
+  bool meet();
+};
+
+extern thread_local TracedThread t_traced __attribute__((tls_model("initial-exec")));
+
+// A thread of Python's module threading begins: `thread` is its Thread object.
+void name_thread(PyObject* thread);
+// The calling thread is the program's first; that module need not be loaded.
+void name_main_thread();
+
+// The code of the frames from `innermost` outwards, outermost first.
+std::vector<PyCodeObject*> find_codes(PyFrameObject* innermost);
+
+template <typename OnMeeting>
+bool TracedThread::takes(OnMeeting&& on_meeting) {
+  if (t_traced.generation != g_tracer_generation) [[unlikely]] {
+    if (t_traced.meet()) on_meeting();
+  }
+  return !t_traced.is_left_out;
+}
+
+}  // namespace stepscope

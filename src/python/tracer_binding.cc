@@ -1,0 +1,48 @@
+#include "python/tracer_binding.h"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "collect/python/tracer.h"
+#include "python/trace_fault.h"
+
+namespace nb = nanobind;
+
+namespace stepscope {
+namespace {
+
+using Patterns = std::vector<std::string>;
+
+void start(bool c_calls, bool from_main, int64_t min_duration_ns, Patterns only, Patterns exclude,
+           Patterns library_folders, const std::string& threads, const std::string& own_folder) {
+  const Status status = start_tracer({
+      .c_calls = c_calls,
+      .from_main = from_main,
+      .min_duration_ns = min_duration_ns,
+      .code = {std::move(only), std::move(exclude), std::move(library_folders)},
+      .threads = threads,
+      .own_folder = own_folder,
+  });
+  if (!status) throw TraceFault(status.message());
+}
+
+// What went wrong meanwhile; empty: nothing.
+std::string stop() { return stop_tracer().message(); }
+
+}  // namespace
+
+void bind_tracer(nb::module_& m) {
+  m.def("start_tracing", &start, nb::arg("c_calls") = false, nb::arg("from_main") = false,
+        nb::arg("min_duration_ns") = 0, nb::arg("only") = Patterns(),
+        nb::arg("exclude") = Patterns(), nb::arg("library_folders") = Patterns(),
+        nb::arg("threads") = "", nb::arg("own_folder") = "");
+  m.def("stop_tracing", &stop);
+  m.def("is_tracing", &is_tracing);
+  m.def("continue_in_child", &continue_tracer_in_child);
+}
+
+}  // namespace stepscope
