@@ -8,12 +8,9 @@
 ...     train()                                 # recorded, with every Python call
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
 from stepscope._core import TraceError, __version__
 
+TYPE_CHECKING = False  # typing's own would have to be imported
 if TYPE_CHECKING:
     from stepscope._arguments import add_arguments, from_args
     from stepscope._profile import epoch, profile, record_function, step
@@ -55,7 +52,7 @@ _MODULES = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     module = _MODULES.get(name)
     if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

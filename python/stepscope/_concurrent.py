@@ -1,7 +1,5 @@
 """Other profilers that are at work in this process: their figures and ours disturb each other."""
 
-from __future__ import annotations
-
 import sys
 
 

@@ -1,22 +1,11 @@
 """Which steps and epochs of a program are recorded."""
 
-from __future__ import annotations
-
-from typing import NamedTuple
-
-
-class Steps(NamedTuple):
-    """So many steps without us, then with us but unrecorded, then recorded; how often (0: on and
-    on)."""
-
-    wait: int = 0
-    warmup: int = 0
-    active: int = 0
-    repeat: int = 1
+# So many steps without us, then with us but unrecorded, then recorded; how often (0: on and on).
+Steps = tuple[int, int, int, int]
 
 
 def parse_steps(text: str) -> Steps | None:
-    """ "wait,warmup,active,repeat"; a lone number is how many are recorded. None where empty."""
+    """WAIT,WARMUP,ACTIVE,REPEAT; a lone number is how many are recorded. None where empty."""
     if not text:
         return None
     try:
@@ -25,11 +14,14 @@ def parse_steps(text: str) -> Steps | None:
         numbers = []
     if len(numbers) == 1:
         numbers = [0, 0, *numbers]
-    if not 3 <= len(numbers) <= 4 or min(numbers) < 0 or numbers[2] == 0:
+    if len(numbers) == 3:
+        numbers.append(1)
+    if len(numbers) != 4 or min(numbers) < 0 or numbers[2] == 0:
         raise ValueError(
             f"steps {text!r}: expected WAIT,WARMUP,ACTIVE,REPEAT with ACTIVE > 0, as in 10,2,5,1"
         )
-    return Steps(*numbers)
+    wait, warmup, active, repeat = numbers
+    return wait, warmup, active, repeat
 
 
 class Schedule:

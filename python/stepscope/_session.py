@@ -1,7 +1,5 @@
 """The one recording of this process: started and stopped here, whoever asks for it."""
 
-from __future__ import annotations
-
 import atexit
 import os
 import sys

@@ -4,8 +4,6 @@ The variable STEPSCOPE_RUN holds fields "key=value", separated by the control ch
 in place, so that child processes record themselves too. As few modules as possible are imported
 here: the program may care in which order its own are."""
 
-from __future__ import annotations
-
 import os
 import sys
 

@@ -171,7 +171,7 @@ int run_command_line(int argc, char** argv) {
     const CLI::App& called = find_called(app);
     // A word that is no option of the command is the likelier reason for anything else that is
     // amiss.
-    const auto extras = called.remaining();
+    const auto extras = called.get_prefix_command() ? find_own_extras(called) : called.remaining();
     const std::string command = &called == &app ? "" : called.get_name();
     return print_usage_error(
         command, extras.empty() ? error.what() : describe_extra(app, called, extras.front()));

@@ -16,7 +16,6 @@
 #undef Py_BUILD_CORE
 
 #include <algorithm>
-#include <string_view>
 #include <vector>
 
 #include "collect/python/call_writer.h"
@@ -56,7 +55,7 @@ bool takes_frame(const CodeLabels::Entry& entry, const PyThreadState* thread,
       return frame->owner == FRAME_OWNED_BY_GENERATOR;
     case Mark::kThread:
       if (frame->f_code->co_argcount > 0 && frame->localsplus[0] != nullptr) {
-        name_thread(frame->localsplus[0]);
+        meet_new_thread(frame->localsplus[0]);
       }
       return true;
     default:
@@ -144,24 +143,13 @@ void set_eval_function(EvalFunction function) {
   _PyInterpreterState_SetEvalFrameFunc(PyInterpreterState_Get(), function);
 }
 
-bool begins_program(const PyThreadState* thread, const _PyInterpreterFrame* frame) {
-  if (thread->cframe->current_frame != nullptr) return false;
-  const char* name = PyUnicode_AsUTF8(frame->f_code->co_name);
-  const char* file = PyUnicode_AsUTF8(frame->f_code->co_filename);
-  if (name == nullptr || file == nullptr) {
-    PyErr_Clear();
-    return false;
-  }
-  return std::string_view(name) == "<module>" ||
-         std::string_view(file).find("runpy") != std::string_view::npos;
-}
-
 PyObject* wait_for_main(PyThreadState* thread, _PyInterpreterFrame* frame, int throws) {
-  if (g_after_main_begins != nullptr && begins_program(thread, frame)) {
+  if (g_after_main_begins != nullptr && thread->cframe->current_frame == nullptr &&
+      begins_program(frame->f_code)) {
     g_installed = g_after_main_begins;
     g_after_main_begins = nullptr;
     set_eval_function(g_installed);
-    name_main_thread();
+    meet_main_thread();
     return g_installed(thread, frame, throws);
   }
   return g_next(thread, frame, throws);

@@ -187,22 +187,16 @@ Status listen_for_all() {
   return g_options.long_calls_only ? listen<LongCalls>() : listen<EveryCall>();
 }
 
-bool begins_program(const PyCodeObject* code) {
+bool has_no_caller() {
   PyFrameObject* caller = find_caller();
   Py_XDECREF(caller);
-  if (caller != nullptr) return false;
-  const char* name = PyUnicode_AsUTF8(code->co_name);
-  const char* file = PyUnicode_AsUTF8(code->co_filename);
-  return (name != nullptr && std::string_view(name) == "<module>") ||
-         (file != nullptr && std::string_view(file).find("runpy") != std::string_view::npos);
+  return caller == nullptr;
 }
 
 PyObject* wait_for_main(PyObject*, PyObject* const* args, size_t, PyObject*) {
-  if (begins_program(code_of(args))) {
-    t_traced.generation = g_tracer_generation;
-    t_traced.is_left_out = false;
-    name_main_thread();
-    if (listen_for_all()) {
+  if (has_no_caller() && begins_program(code_of(args))) {
+    meet_main_thread();
+    if (listen_for_all() && !t_traced.is_left_out) {
       const uint32_t label = CodeLabels::find(code_of(args)).label;
       if (label != 0) {
         g_options.long_calls_only ? LongCalls::begin(label) : EveryCall::begin(label);

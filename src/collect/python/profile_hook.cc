@@ -7,6 +7,8 @@
 
 #if PY_VERSION_HEX < 0x030C0000
 
+#include <vector>
+
 #include "collect/python/c_function_labels.h"
 #include "collect/python/call_writer.h"
 #include "collect/python/code_labels.h"
@@ -22,17 +24,33 @@ Py_tracefunc g_callback = nullptr;
 PyObject* g_starter = nullptr;  // what threading.setprofile() was given
 bool g_waits_for_main = false;
 
+uint32_t label_of(PyFrameObject* frame) {
+  PyCodeObject* code = PyFrame_GetCode(frame);
+  const uint32_t label = CodeLabels::find(code).label;
+  Py_DECREF(code);
+  return label;
+}
+
+// The frames of this thread whose begin was told. A generator that delegates (yield from) and has
+// an exception thrown into it goes on without a call event; its return event comes all the same.
+thread_local std::vector<const PyFrameObject*> t_frames;
+
 template <typename Calls>
 void open_stack(PyFrameObject* innermost) {
-  for (const PyCodeObject* code : find_codes(innermost)) {
-    if (const uint32_t label = CodeLabels::find(code).label; label != 0) Calls::begin(label);
+  t_frames.clear();
+  for (PyFrameObject* frame : find_frames(innermost)) {
+    t_frames.push_back(frame);
+    if (const uint32_t label = label_of(frame); label != 0) Calls::begin(label);
   }
 }
 
 bool is_first_of_program(PyFrameObject* frame) {
   PyFrameObject* back = PyFrame_GetBack(frame);
   Py_XDECREF(back);
-  return back == nullptr;
+  PyCodeObject* code = PyFrame_GetCode(frame);
+  const bool is_first = back == nullptr && begins_program(code);
+  Py_DECREF(code);
+  return is_first;
 }
 
 template <typename Calls>
@@ -40,8 +58,7 @@ int on_event(PyObject*, PyFrameObject* frame, int what, PyObject* argument) {
   if (g_waits_for_main) [[unlikely]] {
     if (what != PyTrace_CALL || !is_first_of_program(frame)) return 0;
     g_waits_for_main = false;
-    t_traced.generation = g_tracer_generation;
-    name_main_thread();
+    meet_main_thread();
   }
   const bool takes_thread = TracedThread::takes([&] {
     PyFrameObject* back = what == PyTrace_CALL ? PyFrame_GetBack(frame) : nullptr;
@@ -51,12 +68,16 @@ int on_event(PyObject*, PyFrameObject* frame, int what, PyObject* argument) {
   if (!takes_thread) return 0;
   switch (what) {
     case PyTrace_CALL:
+      t_frames.push_back(frame);
+      if (const uint32_t label = label_of(frame); label != 0) Calls::begin(label);
+      return 0;
     case PyTrace_RETURN: {
-      PyCodeObject* code = PyFrame_GetCode(frame);
-      const uint32_t label = CodeLabels::find(code).label;
-      Py_DECREF(code);
-      if (label == 0) return 0;
-      what == PyTrace_CALL ? Calls::begin(label) : Calls::end(label);
+      const bool has_begun = !t_frames.empty() && t_frames.back() == frame;
+      if (has_begun) t_frames.pop_back();
+      if (const uint32_t label = label_of(frame); label != 0) {
+        if (!has_begun) Calls::begin(label);
+        Calls::end(label);
+      }
       return 0;
     }
     case PyTrace_C_CALL:

@@ -86,40 +86,53 @@ void TracedThread::start(std::string name_pattern) {
 
 bool TracedThread::takes_all() { return g_name_pattern.empty(); }
 
-bool TracedThread::meet() {
+void TracedThread::meet_as(const std::string& name, bool is_of_threading) {
   generation = g_tracer_generation;
+  is_left_out = !takes_all() && ::fnmatch(g_name_pattern.c_str(), name.c_str(), 0) != 0;
+  if (!is_left_out && is_of_threading && !name.empty()) Recorder::set_thread_name(name);
+}
+
+bool TracedThread::meet() {
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
   PyObject* thread = find_starting_thread();
   if (thread == nullptr) thread = find_thread();
-  const std::string name = thread != nullptr ? name_of(thread) : system_name();
-  is_left_out = !takes_all() && ::fnmatch(g_name_pattern.c_str(), name.c_str(), 0) != 0;
-  if (!is_left_out && thread != nullptr) Recorder::set_thread_name(name);
+  meet_as(thread != nullptr ? name_of(thread) : system_name(), thread != nullptr);
   Py_XDECREF(thread);
   PyErr_Restore(type, value, traceback);
   return !is_left_out;
 }
 
-void name_thread(PyObject* thread) {
-  const std::string name = name_of(thread);
-  if (!name.empty()) Recorder::set_thread_name(name);
-}
+void meet_new_thread(PyObject* thread) { t_traced.meet_as(name_of(thread), true); }
 
-void name_main_thread() { Recorder::set_thread_name("MainThread"); }
+void meet_main_thread() { t_traced.meet_as("MainThread", true); }
+
+std::vector<PyFrameObject*> find_frames(PyFrameObject* innermost) {
+  std::vector<PyFrameObject*> frames;
+  for (PyFrameObject* frame = innermost; frame != nullptr;) {
+    frames.push_back(frame);
+    frame = PyFrame_GetBack(frame);
+    Py_XDECREF(frame);  // the interpreter holds it while it runs
+  }
+  std::reverse(frames.begin(), frames.end());
+  return frames;
+}
 
 std::vector<PyCodeObject*> find_codes(PyFrameObject* innermost) {
   std::vector<PyCodeObject*> codes;
-  Py_XINCREF(innermost);
-  for (PyFrameObject* frame = innermost; frame != nullptr;) {
-    PyCodeObject* code = PyFrame_GetCode(frame);
-    codes.push_back(code);
-    Py_DECREF(code);  // the frame holds it
-    PyFrameObject* back = PyFrame_GetBack(frame);
-    Py_DECREF(frame);
-    frame = back;
+  for (PyFrameObject* frame : find_frames(innermost)) {
+    codes.push_back(PyFrame_GetCode(frame));
+    Py_DECREF(codes.back());
   }
-  std::reverse(codes.begin(), codes.end());
   return codes;
+}
+
+bool begins_program(const PyCodeObject* code) {
+  const char* name = PyUnicode_AsUTF8(code->co_name);
+  const char* file = PyUnicode_AsUTF8(code->co_filename);
+  PyErr_Clear();
+  return (name != nullptr && std::string_view(name) == "<module>") ||
+         (file != nullptr && std::string_view(file).find("runpy") != std::string_view::npos);
 }
 
 }  // namespace stepscope

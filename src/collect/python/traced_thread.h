@@ -28,19 +28,27 @@ struct TracedThread {
   template <typename OnMeeting>
   static bool takes(OnMeeting&& on_meeting);
 
+  // As the one of that name.
+  void meet_as(const std::string& name, bool is_of_threading);
+
  private:
   bool meet();
 };
 
 extern thread_local TracedThread t_traced __attribute__((tls_model("initial-exec")));
 
-// A thread of Python's module threading begins: `thread` is its Thread object.
-void name_thread(PyObject* thread);
+// A thread of Python's module threading begins: `thread` is its Thread object. It is met here.
+void meet_new_thread(PyObject* thread);
 // The calling thread is the program's first; that module need not be loaded.
-void name_main_thread();
+void meet_main_thread();
 
-// The code of the frames from `innermost` outwards, outermost first.
+// The frames from `innermost` outwards, outermost first, and their code. Borrowed: they run.
+std::vector<PyFrameObject*> find_frames(PyFrameObject* innermost);
 std::vector<PyCodeObject*> find_codes(PyFrameObject* innermost);
+
+// Whether a frame without a caller is the program's own, and none that the interpreter's start
+// needs.
+bool begins_program(const PyCodeObject* code);
 
 template <typename OnMeeting>
 bool TracedThread::takes(OnMeeting&& on_meeting) {
