@@ -44,7 +44,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="true|false",
         help="record where the time goes",
     )
-    group.add_argument("--no-profile", dest="profile", action="store_false", help="do not (default)")
+    group.add_argument(
+        "--no-profile", dest="profile", action="store_false", help="do not; the default"
+    )
     group.add_argument(
         "--profile-dir",
         default=_session.FOLDER,

@@ -8,26 +8,22 @@ def _name_of(tool: object) -> str:
     if module in {"_lsprof", "cProfile", "stepscope.cprofile"}:
         return "cProfile"
     for known in ("viztracer", "yappi", "pyinstrument", "coverage", "line_profiler", "memray"):
-        if known in module or known in getattr(tool, "__module__", "") or "":
+        if known in module or known in (getattr(tool, "__module__", None) or ""):
             return known
     return getattr(tool, "__qualname__", type(tool).__qualname__)
 
 
 def find_profilers() -> list[str]:
     """Their names."""
-    names = []
-    if (tool := sys.getprofile()) is not None:
-        names.append(_name_of(tool))
-    if (tool := sys.gettrace()) is not None:
-        names.append(_name_of(tool))
+    hooks: list[object] = [sys.getprofile(), sys.gettrace()]
+    names = [_name_of(tool) for tool in hooks if tool is not None]
     if monitoring := getattr(sys, "monitoring", None):
-        names += [
-            name for number in range(6) if (name := monitoring.get_tool(number)) not in (None, "stepscope")
-        ]
+        tools = [monitoring.get_tool(number) for number in range(6)]
+        names += [name for name in tools if name not in (None, "stepscope")]
     # Not imported for it: where it is not loaded it does not run.
-    if autograd := getattr(sys.modules.get("torch._C"), "_autograd", None):
-        if getattr(autograd, "_profiler_enabled", bool)():
-            names.append("torch.profiler")
+    autograd = getattr(sys.modules.get("torch._C"), "_autograd", None)
+    if getattr(autograd, "_profiler_enabled", bool)():
+        names.append("torch.profiler")
     return list(dict.fromkeys(names))
 
 

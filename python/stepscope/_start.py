@@ -1,8 +1,8 @@
 """Recording a program from its start: what `stepscope run` asks for in the environment.
 
-The variable STEPSCOPE_RUN holds fields "key=value", separated by the control character US. It is left
-in place, so that child processes record themselves too. As few modules as possible are imported
-here: the program may care in which order its own are."""
+The variable STEPSCOPE_RUN holds fields "key=value", separated by the control character US. It is
+left in place, so that child processes record themselves too. As few modules as possible are
+imported here: the program may care in which order its own are."""
 
 import os
 import sys

@@ -145,6 +145,10 @@ std::vector<std::string> build_footer(const Table& table) {
                     " rows (--limit 0 for all)");
   }
   for (const std::string& note : table.notes) lines.push_back(printable(note));
+  if (const uint64_t calls = table.stats.get(Stat::kCallsLeftOut); calls > 0) {
+    lines.push_back(text_of_count(static_cast<int64_t>(std::min<uint64_t>(calls, INT64_MAX))) +
+                    (calls == 1 ? " call was" : " calls were") + " too short to be recorded");
+  }
   const std::string faults = fault_summary(table.stats);
   if (!faults.empty()) lines.push_back("the file had faults: " + faults);
   const auto& notes = table.stats.notes();

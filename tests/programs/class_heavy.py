@@ -1,4 +1,4 @@
-"""Classes: super(), properties, descriptors, operators, a metaclass, slots, instances that are called,
+"""Classes: super(), properties, descriptors, operators, a metaclass, slots, callable instances,
 class and static methods, bound methods kept for later."""
 
 import functools

@@ -2,7 +2,8 @@
 
   count_calls.py NAME HOW [FOLDER]
 
-HOW is cprofile, setprofile (a counter on all threads, in Python) or stepscope (recorded into FOLDER).
+HOW is cprofile, setprofile (a counter on all threads, in Python), or stepscope or
+stepscope-c-calls (recorded into FOLDER).
 """
 
 import collections
@@ -84,7 +85,7 @@ def count_with_stepscope(main: Callable[[], object], folder: str, c_calls: bool)
     assert trace.stats.get("records_dropped", 0) == 0, trace.stats
     counts: Counts = collections.Counter()
     table = trace.sql(
-        "SELECT name, count(*) AS calls FROM slices WHERE category = 'python_function' GROUP BY name"
+        "SELECT name, count(*) FROM slices WHERE category = 'python_function' GROUP BY name"
     )
     for name, calls in table:
         place, _, function = name.rpartition("): ")

@@ -36,8 +36,8 @@ def test_counts_are_those_of_cprofile(name: str, tmp_path: Path) -> None:
     assert sum(theirs.values()) > 10
     found = differences(count(name, "stepscope", str(tmp_path)), theirs)
     if name == "generators" and sys.version_info < (3, 12):
-        # A generator that delegates goes on after a throw without a call event; its return event makes
-        # cProfile take the function around it for ended, and forget it.
+        # A generator that delegates goes on after a throw without a call event; its return event
+        # makes cProfile take the function around it for ended, and forget it.
         found = {key: calls for key, calls in found.items() if not key.endswith(":main")}
     assert found == {}
 

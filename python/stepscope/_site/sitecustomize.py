@@ -12,8 +12,8 @@ def _start() -> None:
     package_root = folder.rsplit("/", 2)[0]
     sys.path[:] = [path for path in sys.path if path != folder]
     own = sys.modules.pop(__name__, None)
-    try:
-        import sitecustomize  # noqa: F401  # the next one, if there is one
+    try:  # the next one, if there is one
+        import sitecustomize  # type: ignore[import-not-found]  # noqa: F401
     except ImportError as error:
         if error.name != "sitecustomize":
             raise

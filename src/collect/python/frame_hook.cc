@@ -92,22 +92,34 @@ void close_returned(const _PyInterpreterFrame* caller) {
   }
 }
 
+// A frame that is left out.
+template <bool kCareful>
+PyObject* pass_frame(PyThreadState* thread, _PyInterpreterFrame* frame, int throws) {
+  if constexpr (!kCareful) return g_next(thread, frame, throws);
+  const uint32_t generation = g_tracer_generation;
+  ++t_depth;
+  PyObject* result = g_next(thread, frame, throws);
+  if (generation == g_tracer_generation) --t_depth;
+  return result;
+}
+
 // kCareful: there may be frames that ran before, or threads that are not to be recorded.
 template <typename Calls, bool kCareful>
 inline PyObject* trace_frame(PyThreadState* thread, _PyInterpreterFrame* frame, int throws) {
   const CodeLabels::Entry entry = CodeLabels::find(frame->f_code);
-  if ((entry.mark != Mark::kPlain || thread->recursion_remaining <= 0) &&
-      !takes_frame(entry, thread, frame)) [[unlikely]] {
-    return g_next(thread, frame, throws);
-  }
-  const uint32_t generation = g_tracer_generation;
+  const bool is_taken = (entry.mark == Mark::kPlain && thread->recursion_remaining > 0) ||
+                        takes_frame(entry, thread, frame);
   if constexpr (kCareful) {
     if (!TracedThread::takes([thread] { open_frames<Calls>(thread); })) {
       return g_next(thread, frame, throws);
     }
     if (t_opened != nullptr && t_depth == 0) close_returned<Calls>(thread->cframe->current_frame);
-    ++t_depth;
   }
+  if (!is_taken) [[unlikely]] {
+    return pass_frame<kCareful>(thread, frame, throws);
+  }
+  const uint32_t generation = g_tracer_generation;
+  if constexpr (kCareful) ++t_depth;
   Calls::begin(entry.label);
   PyObject* result = g_next(thread, frame, throws);
   if (generation == g_tracer_generation) [[likely]] {
@@ -155,12 +167,21 @@ PyObject* wait_for_main(PyThreadState* thread, _PyInterpreterFrame* frame, int t
   return g_next(thread, frame, throws);
 }
 
+// The thread that starts the tracer: what it annotates next is to be within its frames.
+void open_own_frames(const HookOptions& options) {
+  const PyThreadState* thread = PyThreadState_Get();
+  (void)TracedThread::takes([&] {
+    options.long_calls_only ? open_frames<LongCalls>(thread) : open_frames<EveryCall>(thread);
+  });
+}
+
 Status install(const HookOptions& options) {
   g_next = _PyInterpreterState_GetEvalFrameFunc(PyInterpreterState_Get());
   const EvalFunction hook = choose_hook(options);
   g_after_main_begins = options.from_main ? hook : nullptr;
   g_installed = options.from_main ? wait_for_main : hook;
   set_eval_function(g_installed);
+  if (!options.from_main) open_own_frames(options);
   return {};
 }
 

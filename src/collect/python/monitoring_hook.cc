@@ -252,7 +252,13 @@ Status install(const HookOptions& options) {
   }
   if (Status status = call("use_tool_id", "is", g_tool, kToolName); !status) return status;
   g_options = options;
-  if (!options.from_main) return listen_for_all();
+  if (!options.from_main) {
+    (void)TracedThread::takes([&] {
+      PyFrameObject* frame = PyEval_GetFrame();
+      options.long_calls_only ? open_stack<LongCalls>(frame) : open_stack<EveryCall>(frame);
+    });
+    return listen_for_all();
+  }
   if (Status status = register_callback("PY_START", wait_for_main); !status) return status;
   if (Status status = call("set_events", "il", g_tool, find_constant("PY_START")); !status) {
     return status;

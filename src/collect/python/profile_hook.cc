@@ -137,6 +137,11 @@ Status install(const HookOptions& options) {
   g_waits_for_main = options.from_main;
   if (Status status = set_on_new_threads(g_starter); !status) return status;
   set_on_all_threads(g_callback);
+  if (options.from_main) return {};
+  (void)TracedThread::takes([&] {
+    PyFrameObject* frame = PyEval_GetFrame();
+    options.long_calls_only ? open_stack<LongCalls>(frame) : open_stack<EveryCall>(frame);
+  });
   return {};
 }
 
