@@ -32,28 +32,36 @@ void ClockTable::settle() {
   triples_.resize(kept);
 }
 
-int64_t ClockTable::to_ns(uint64_t tick) const {
-  double ns_per_tick = 1e9 / static_cast<double>(std::max<uint64_t>(ticks_per_second_, 1));
-  Triple from;
-  if (!triples_.empty()) {
-    const auto after =
-        std::upper_bound(triples_.begin(), triples_.end(), tick,
-                         [](uint64_t t, const Triple& triple) { return t < triple.ticks; });
-    auto at = after == triples_.begin() ? triples_.begin() : after - 1;
-    if (triples_.size() > 1) {
-      if (at + 1 == triples_.end()) --at;
-      const Triple& to = *(at + 1);
-      ns_per_tick = static_cast<double>(to.monotonic_ns - at->monotonic_ns) /
-                    ticks_since(at->ticks, to.ticks);
-    }
-    from = *at;
+ClockTable::Stretch ClockTable::find_stretch(uint64_t tick) const {
+  Stretch stretch;
+  stretch.ns_per_tick = 1e9 / static_cast<double>(std::max<uint64_t>(ticks_per_second_, 1));
+  stretch.end = UINT64_MAX;
+  if (triples_.empty()) return stretch;
+  const auto after =
+      std::upper_bound(triples_.begin(), triples_.end(), tick,
+                       [](uint64_t t, const Triple& triple) { return t < triple.ticks; });
+  auto at = after == triples_.begin() ? triples_.begin() : after - 1;
+  if (after != triples_.begin()) stretch.first = at->ticks;
+  if (after != triples_.end()) stretch.end = after->ticks;
+  if (triples_.size() > 1) {
+    if (at + 1 == triples_.end()) --at;
+    const Triple& to = *(at + 1);
+    stretch.ns_per_tick =
+        static_cast<double>(to.monotonic_ns - at->monotonic_ns) / ticks_since(at->ticks, to.ticks);
   }
-  const double offset_ns = ticks_since(from.ticks, tick) * ns_per_tick;
+  stretch.from = *at;
+  return stretch;
+}
+
+int64_t ClockTable::to_ns(const Stretch& stretch, uint64_t tick) const {
+  const double offset_ns = ticks_since(stretch.from.ticks, tick) * stretch.ns_per_tick;
   constexpr double kLimit = 2 * static_cast<double>(kLimitNs);
   const auto whole_ns = static_cast<int64_t>(std::clamp(offset_ns, -kLimit, kLimit));
-  const int64_t ns = std::clamp(from.monotonic_ns + whole_ns, -kLimitNs, kLimitNs);
+  const int64_t ns = std::clamp(stretch.from.monotonic_ns + whole_ns, -kLimitNs, kLimitNs);
   return std::clamp(ns + shift_ns_, -kLimitNs, kLimitNs);
 }
+
+int64_t ClockTable::to_ns(uint64_t tick) const { return to_ns(find_stretch(tick), tick); }
 
 int64_t ClockTable::realtime_base_ns() const {
   return triples_.empty() ? 0 : triples_[0].realtime_ns - triples_[0].monotonic_ns;

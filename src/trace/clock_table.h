@@ -36,9 +36,36 @@ class ClockTable {
   int64_t realtime_base_ns() const;
 
  private:
+  friend class ClockCursor;
+
+  // Where time is linear around a tick: from `from` on, at this rate, for ticks in [first, end).
+  struct Stretch {
+    Triple from;
+    double ns_per_tick = 0;
+    uint64_t first = 0;
+    uint64_t end = 0;
+  };
+  Stretch find_stretch(uint64_t tick) const;
+  int64_t to_ns(const Stretch& stretch, uint64_t tick) const;
+
   std::vector<Triple> triples_;  // after settle(): by ticks, all different
   int64_t shift_ns_ = 0;
   uint64_t ticks_per_second_ = 1'000'000'000;
+};
+
+// ClockTable::to_ns() for ticks that mostly grow: looks for their stretch only when they leave it.
+class ClockCursor {
+ public:
+  explicit ClockCursor(const ClockTable& clock) : clock_(clock) {}
+
+  int64_t to_ns(uint64_t tick) {
+    if (tick < stretch_.first || tick >= stretch_.end) stretch_ = clock_.find_stretch(tick);
+    return clock_.to_ns(stretch_, tick);
+  }
+
+ private:
+  const ClockTable& clock_;
+  ClockTable::Stretch stretch_;
 };
 
 }  // namespace stepscope

@@ -229,15 +229,22 @@ RecordDecoder::Context& RecordDecoder::current(Thread& thread) {
 void RecordDecoder::begin(Thread& thread, LabelId label, int64_t now_ns) {
   Context& context = current(thread);
   context.open.push_back({builder_.add_slice(context.track, now_ns, 0, label), label});
-  ++context.open_by_label[index(label)];
+}
+
+bool RecordDecoder::has_open(Context& context, LabelId label) {
+  for (; context.indexed < context.open.size(); ++context.indexed) {
+    ++context.open_by_label[index(context.open[context.indexed].label)];
+  }
+  const auto open = context.open_by_label.find(index(label));
+  return open != context.open_by_label.end() && open->second > 0;
 }
 
 void RecordDecoder::end(Thread& thread, uint32_t label_plus_1, int64_t now_ns) {
   Context& context = current(thread);
   if (label_plus_1 != 0) {
     const LabelId label = definitions_.label(LabelId{label_plus_1 - 1});
-    const auto open = context.open_by_label.find(index(label));
-    if (open == context.open_by_label.end() || open->second == 0) {
+    const bool is_innermost = !context.open.empty() && context.open.back().label == label;
+    if (!is_innermost && !has_open(context, label)) {
       return end_without_begin(thread, label, now_ns);
     }
     size_t at = context.open.size() - 1;
@@ -269,10 +276,11 @@ void RecordDecoder::close_down_to(Context& context, size_t keep, int64_t now_ns,
   for (size_t at = keep; at < context.open.size(); ++at) {
     const SliceRef slice = context.open[at].slice;
     builder_.set_dur_ns(slice, now_ns - builder_.start_ns(slice));
-    --context.open_by_label[index(context.open[at].label)];
+    if (at < context.indexed) --context.open_by_label[index(context.open[at].label)];
   }
   builder_.stats().add(Stat::kBeginsWithoutEnd, count - std::min(count, closed_well));
   context.open.resize(keep);
+  context.indexed = std::min(context.indexed, keep);
   context.untrusted = std::min(context.untrusted, keep);
 }
 

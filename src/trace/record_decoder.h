@@ -64,7 +64,10 @@ class RecordDecoder {
   struct Context {
     TrackId track{};
     std::vector<Open> open;
-    std::unordered_map<uint32_t, uint32_t> open_by_label;  // how many
+    // How many of the first `indexed` there are of each label. Only a search needs it, and most
+    // ends are those of the innermost: it is brought up to date then.
+    std::unordered_map<uint32_t, uint32_t> open_by_label;
+    size_t indexed = 0;
     size_t untrusted = 0;      // that many of `open` are from before a loss
     uint64_t losses_seen = 0;  // of the thread's
   };
@@ -101,11 +104,12 @@ class RecordDecoder {
   void count_dropped(Thread& thread, uint64_t records, int64_t now_ns);
   // Closes what is above `keep` open slices; all but `closed_well` of them as begins without an
   // end.
+  static bool has_open(Context& context, LabelId label);
   void close_down_to(Context& context, size_t keep, int64_t now_ns, size_t closed_well);
 
   TraceBuilder& builder_;
   DefinitionReader& definitions_;
-  const ClockTable& clock_;
+  ClockCursor clock_;
   RowBudget& budget_;
   FlowMatcher flows_;
   std::map<uint32_t, Thread> threads_;
