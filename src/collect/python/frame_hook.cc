@@ -31,6 +31,7 @@ using Mark = CodeLabels::Mark;
 
 EvalFunction g_next = _PyEval_EvalFrameDefault;
 EvalFunction g_installed = nullptr;
+bool g_is_below = false;                     // it could not be removed: another tool's lies over it
 EvalFunction g_after_main_begins = nullptr;  // what from_main waits to install
 
 // Frames that ran before the tracer did.
@@ -176,7 +177,13 @@ void open_own_frames(const HookOptions& options) {
 }
 
 Status install(const HookOptions& options) {
-  g_next = _PyInterpreterState_GetEvalFrameFunc(PyInterpreterState_Get());
+  const EvalFunction current = _PyInterpreterState_GetEvalFrameFunc(PyInterpreterState_Get());
+  if (g_is_below && current != _PyEval_EvalFrameDefault) {
+    return Status::error(
+        "another tool's frame evaluation function, put over ours before, is still in place");
+  }
+  g_is_below = false;
+  g_next = current;
   const EvalFunction hook = choose_hook(options);
   g_after_main_begins = options.from_main ? hook : nullptr;
   g_installed = options.from_main ? wait_for_main : hook;
@@ -189,10 +196,11 @@ Status remove() {
   const EvalFunction current = _PyInterpreterState_GetEvalFrameFunc(PyInterpreterState_Get());
   g_after_main_begins = nullptr;
   if (current != g_installed) {
-    // Someone who came after us goes on calling us: we let everything through.
-    return current == _PyEval_EvalFrameDefault || current == nullptr
-               ? Status::error("another tool removed the hook: calls after that are missing")
-               : Status();
+    // Someone who came after us may go on calling us: nothing is recorded then.
+    g_is_below = current != _PyEval_EvalFrameDefault;
+    return g_is_below
+               ? Status()
+               : Status::error("another tool removed the hook: calls after that are missing");
   }
   set_eval_function(g_next);
   return {};
