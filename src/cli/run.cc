@@ -160,7 +160,7 @@ std::vector<std::string> make_environment(const std::string& start_folder,
   std::string python_path = "PYTHONPATH=" + start_folder;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text = *entry;
-    if (text.starts_with("STEPSCOPE_RUN=")) continue;
+    if (text.starts_with("STEPSCOPE_RUN=") || text.starts_with("STEPSCOPE_PYTHON=")) continue;
     if (text.starts_with("PYTHONPATH=")) {
       if (const auto own = text.substr(std::string_view("PYTHONPATH=").size()); !own.empty()) {
         python_path += ":" + std::string(own);
@@ -249,17 +249,15 @@ void add_run(CLI::App& app, Action& action, const std::string& called_as) {
       ->add_option("--max-size", options->max_size,
                    "Keep the newest so many bytes (200MB, 1GB) of each process")
       ->type_name("SIZE");
-  CLI::Option* steps =
-      command
-          ->add_option("--steps", options->steps,
-                       "Record only these training steps: skip WAIT, then warm up for WARMUP, then "
-                       "record ACTIVE; all that REPEAT times (0: on and on; 1 if not given)")
-          ->check(check_steps)
-          ->type_name("WAIT,WARMUP,ACTIVE,REPEAT");
+  command
+      ->add_option("--steps", options->steps,
+                   "Record only these training steps: skip WAIT, then warm up for WARMUP, then "
+                   "record ACTIVE; all that REPEAT times (0: on and on; 1 if not given)")
+      ->check(check_steps)
+      ->type_name("WAIT,WARMUP,ACTIVE,REPEAT");
   command->add_option("--epochs", options->epochs, "Record only the first N epochs")
       ->check(CLI::PositiveNumber)
       ->type_name("N");
-  (void)steps;
   command
       ->add_option("--python", options->python,
                    "The interpreter; if not given, the one beside this command, else the active "

@@ -102,3 +102,12 @@ def test_cpp_program_builds_and_records_with_what_the_wheel_holds(
     run(program, tmp_path / "run", 3)
     table = run(installed / "bin/stepscope", "report", tmp_path / "run", "--view", "functions")
     assert "train_step" in table
+
+
+def test_a_program_is_recorded(installed: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text("import sys\ndef mine(): return sys.prefix\nprint(mine())\n")
+    output = run(installed / "bin/stepscope", "run", "-o", tmp_path / "run", script)
+    assert str(installed) in output.splitlines()[0], "run by the environment's interpreter"
+    table = run(installed / "bin/stepscope", "report", tmp_path / "run", "--view", "functions")
+    assert "mine" in table
