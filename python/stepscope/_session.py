@@ -181,7 +181,9 @@ def _set_handlers() -> None:
 def _library_folders() -> list[str]:
     """Where code lies that is not the user's own."""
     folders = [os.path.dirname(os.__file__)]
+    if "-c" not in sys.orig_argv:
+        folders.append("<string>")  # of dataclasses, named tuples, …
     site = sys.modules.get("site")
     if site is not None:
         folders += [*site.getsitepackages(), site.getusersitepackages()]
-    return [os.path.realpath(folder) for folder in folders] + folders
+    return folders + [os.path.realpath(folder) for folder in folders]

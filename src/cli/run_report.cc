@@ -24,6 +24,13 @@ void print(const Table& table) {
                [](std::string_view chunk) { std::fwrite(chunk.data(), 1, chunk.size(), stderr); });
 }
 
+// The program's own main thread, where there are others: those mostly wait.
+bool has_other_threads(const Trace& trace) {
+  size_t threads = 0;
+  for (const Track& track : trace.tracks()) threads += track.kind == TrackKind::kThread;
+  return threads > 1;
+}
+
 }  // namespace
 
 void print_run_report(const std::string& folder) {
@@ -35,10 +42,22 @@ void print_run_report(const std::string& folder) {
   }
   TableOptions options;
   options.limit = kRows;
-  const auto table = make_view(*trace, "functions", options);
-  std::fputs("\n", stderr);
+  std::string heading = "functions by own time";
+  if (has_other_threads(*trace)) {
+    options.track = "\\(MainThread\\)$";
+    heading += " in the main thread";
+  }
+  auto table = make_view(*trace, "functions", options);
+  if (!table || table->rows() == 0) {
+    options.track.clear();
+    heading = "functions by own time";
+    table = make_view(*trace, "functions", options);
+  }
+  std::fputs(("\n" + heading + ":\n").c_str(), stderr);
   if (table) print(*table);
-  print_remark("the run is in " + folder + "; more: stepscope report " + folder + " --view tree");
+  const std::string more = "stepscope report " + folder + " --view ";
+  print_remark("the run is in " + folder);
+  print_remark("more: " + more + "functions | tree | callers | callees | tracks");
 }
 
 }  // namespace stepscope::cli

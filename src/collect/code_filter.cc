@@ -48,11 +48,10 @@ bool CodeFilter::matches(const std::string& pattern, const std::string& file,
 }
 
 bool CodeFilter::is_mine(std::string_view file) const {
-  // <frozen importlib._bootstrap>, <string> of a namedtuple: made by the library. What the user
-  // gave on the command line or typed is <string> as well, but has no folder to tell it by.
-  if (file.starts_with('<')) return file == "<string>" || file == "<stdin>";
-  return std::none_of(patterns_.library_folders.begin(), patterns_.library_folders.end(),
-                      [&](const std::string& folder) { return is_below(file, folder); });
+  if (file.starts_with("<frozen ")) return false;
+  return std::none_of(
+      patterns_.library_folders.begin(), patterns_.library_folders.end(),
+      [&](const std::string& folder) { return file == folder || is_below(file, folder); });
 }
 
 }  // namespace stepscope

@@ -18,7 +18,8 @@ namespace stepscope {
 struct CodePatterns {
   std::vector<std::string> only;     // empty: all
   std::vector<std::string> exclude;  // wins over `only`
-  // Where code lies that is not `mine`: the interpreter's library, installed packages.
+  // Where code lies that is not `mine`: the interpreter's library, installed packages. Also names
+  // that are no paths, such as <string> where libraries make code.
   std::vector<std::string> library_folders;
 };
 

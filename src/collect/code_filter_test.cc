@@ -38,10 +38,12 @@ TEST(CodeFilter, ExcludeWinsOverOnly) {
 
 TEST(CodeFilter, MineIsWhatLiesOutsideOfTheLibraries) {
   const CodeFilter filter(
-      {.only = {"mine"}, .library_folders = {"/usr/lib/python3.11", "/venv/site-packages/"}});
+      {.only = {"mine"},
+       .library_folders = {"/usr/lib/python3.11", "/venv/site-packages/", "<string>"}});
   EXPECT_TRUE(filter.takes("/home/me/a.py", "f"));
   EXPECT_TRUE(filter.takes("/usr/lib/python3.11-mine/a.py", "f"));
-  EXPECT_TRUE(filter.takes("<string>", "<module>"));
+  EXPECT_TRUE(filter.takes("<stdin>", "<module>"));
+  EXPECT_FALSE(filter.takes("<string>", "__create_fn__"));
   EXPECT_FALSE(filter.takes("/usr/lib/python3.11/json/decoder.py", "f"));
   EXPECT_FALSE(filter.takes("/venv/site-packages/torch/nn.py", "f"));
   EXPECT_FALSE(filter.takes("<frozen importlib._bootstrap>", "_find_and_load"));

@@ -249,11 +249,13 @@ void RecordDecoder::end(Thread& thread, uint32_t label_plus_1, int64_t now_ns) {
     }
     size_t at = context.open.size() - 1;
     while (context.open[at].label != label) --at;
-    close_down_to(context, at, now_ns, 1);
+    const size_t unclosed = close_down_to(context, at, now_ns) - 1;
+    builder_.stats().add(Stat::kBeginsWithoutEnd, unclosed);
   } else if (context.open.size() > context.untrusted) {
-    close_down_to(context, context.open.size() - 1, now_ns, 1);
+    close_down_to(context, context.open.size() - 1, now_ns);
   } else {
-    close_down_to(context, 0, thread.lost_at_ns, 0);
+    const size_t unclosed = close_down_to(context, 0, thread.lost_at_ns);
+    builder_.stats().add(Stat::kBeginsWithoutEnd, unclosed);
     const bool has_expired = thread.begins_late && context.losses_seen == 0;
     builder_.stats().add(has_expired ? Stat::kBeginsExpired : Stat::kEndsWithoutBegin);
   }
@@ -270,18 +272,17 @@ void RecordDecoder::end_without_begin(Thread& thread, LabelId label, int64_t now
   builder_.stats().add(Stat::kBeginsExpired);
 }
 
-void RecordDecoder::close_down_to(Context& context, size_t keep, int64_t now_ns,
-                                  size_t closed_well) {
+size_t RecordDecoder::close_down_to(Context& context, size_t keep, int64_t now_ns) {
   const size_t count = context.open.size() - keep;
   for (size_t at = keep; at < context.open.size(); ++at) {
     const SliceRef slice = context.open[at].slice;
     builder_.set_dur_ns(slice, now_ns - builder_.start_ns(slice));
     if (at < context.indexed) --context.open_by_label[index(context.open[at].label)];
   }
-  builder_.stats().add(Stat::kBeginsWithoutEnd, count - std::min(count, closed_well));
   context.open.resize(keep);
   context.indexed = std::min(context.indexed, keep);
   context.untrusted = std::min(context.untrusted, keep);
+  return count;
 }
 
 void RecordDecoder::end_step(Thread& thread, uint32_t number, int64_t now_ns) {
@@ -308,7 +309,9 @@ void RecordDecoder::count_dropped(Thread& thread, uint64_t records, int64_t now_
 
 void RecordDecoder::finish() {
   for (auto& [stream, thread] : threads_) {
-    for (auto& [id, context] : thread.contexts) close_down_to(context, 0, last_ns_, 0);
+    for (auto& [id, context] : thread.contexts) {
+      builder_.stats().add(Stat::kSlicesOpenAtEnd, close_down_to(context, 0, last_ns_));
+    }
   }
   flows_.finish(builder_);
 }

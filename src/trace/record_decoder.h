@@ -102,10 +102,9 @@ class RecordDecoder {
   void end_without_begin(Thread& thread, LabelId label, int64_t now_ns);
   void end_step(Thread& thread, uint32_t number, int64_t now_ns);
   void count_dropped(Thread& thread, uint64_t records, int64_t now_ns);
-  // Closes what is above `keep` open slices; all but `closed_well` of them as begins without an
-  // end.
+  // Closes what is above `keep` open slices; how many that were.
   static bool has_open(Context& context, LabelId label);
-  void close_down_to(Context& context, size_t keep, int64_t now_ns, size_t closed_well);
+  size_t close_down_to(Context& context, size_t keep, int64_t now_ns);
 
   TraceBuilder& builder_;
   DefinitionReader& definitions_;

@@ -156,7 +156,7 @@ TEST_F(Recording, ClosesWhatIsOpenAtTheEnd) {
   load();
   EXPECT_EQ(slices(0), "a 10+40");
   EXPECT_EQ(slices(2), "b 20+30, c 50+0");
-  EXPECT_EQ(stat(Stat::kBeginsWithoutEnd), 2u);
+  EXPECT_EQ(stat(Stat::kSlicesOpenAtEnd), 2u);
 }
 
 TEST_F(Recording, ClosesTheSliceThatALabelledEndNames) {

@@ -12,6 +12,7 @@ constexpr std::array<std::string_view, kStatCount> kNames = {
     "flows_unbound",      "values_skipped",     "bytes_truncated",    "blocks_damaged",
     "blocks_unknown",     "bytes_lost",         "records_dropped",    "records_recovered",
     "records_lost",       "records_expired",    "begins_expired",     "calls_left_out",
+    "slices_open_at_end",
 };
 
 }  // namespace
@@ -25,6 +26,7 @@ bool stat_is_fault(Stat stat) {
     case Stat::kRecordsExpired:
     case Stat::kBeginsExpired:
     case Stat::kCallsLeftOut:
+    case Stat::kSlicesOpenAtEnd:
       return false;
     default:
       return true;

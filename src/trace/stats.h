@@ -31,6 +31,7 @@ enum class Stat : uint8_t {
   kRecordsExpired,     // words before the oldest file that a ring keeps
   kBeginsExpired,      // slices whose begin is among these; shown from the first record kept
   kCallsLeftOut,       // shorter than the recorder was told to keep
+  kSlicesOpenAtEnd,    // when the recording ended
   kCount,
 };
 inline constexpr int kStatCount = static_cast<int>(Stat::kCount);

@@ -377,7 +377,7 @@ def test_the_report_goes_to_stderr(tmp_path: Path) -> None:
     result = run(tmp_path, "script.py")
     assert result.stdout == b"mine\n"
     assert b"calls" in result.stderr
-    match = re.search(rb"the run is in (outputs/profiler_results/script-[-\d]+);", result.stderr)
+    match = re.search(rb"the run is in (outputs/profiler_results/script-[-\d]+)\n", result.stderr)
     assert match
     assert calls(tmp_path / match[1].decode())["f"] == 1
     assert run(tmp_path, "--quiet", "script.py").stderr == b""

@@ -107,6 +107,12 @@ void meet_new_thread(PyObject* thread) { t_traced.meet_as(name_of(thread), true)
 
 void meet_main_thread() { t_traced.meet_as("MainThread", true); }
 
+void name_thread_in_child() {
+  PyObject* thread = find_thread();
+  Recorder::set_thread_name(thread != nullptr ? name_of(thread) : "MainThread");
+  Py_XDECREF(thread);
+}
+
 std::vector<PyFrameObject*> find_frames(PyFrameObject* innermost) {
   std::vector<PyFrameObject*> frames;
   for (PyFrameObject* frame = innermost; frame != nullptr;) {

@@ -42,6 +42,9 @@ void meet_new_thread(PyObject* thread);
 // The calling thread is the program's first; that module need not be loaded.
 void meet_main_thread();
 
+// In a forked child the thread has a new track, which is to have its name.
+void name_thread_in_child();
+
 // The frames from `innermost` outwards, outermost first, and their code. Borrowed: they run.
 std::vector<PyFrameObject*> find_frames(PyFrameObject* innermost);
 std::vector<PyCodeObject*> find_codes(PyFrameObject* innermost);

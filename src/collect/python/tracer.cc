@@ -70,6 +70,7 @@ void write_open_calls() {
 
 void continue_tracer_in_child() {
   if (!is_tracing() || !Recorder::is_recording()) return;
+  name_thread_in_child();
   if (g_long_calls_only) return LongCalls::continue_in_child();
   for (const PyCodeObject* code : find_codes(PyEval_GetFrame())) {
     const uint32_t label = CodeLabels::find(code).label;
