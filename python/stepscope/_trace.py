@@ -89,6 +89,7 @@ class Trace:
         track: str | None = None,
         by: str | None = None,
         depth: int | None = None,
+        heaviest: bool = False,
     ) -> Table:
         """A view by its name."""
         core = self._core.view(
@@ -100,6 +101,7 @@ class Trace:
             track=track,
             by=by,
             depth=-1 if depth is None else depth,
+            heaviest=heaviest,
         )
         return Table(core)
 
@@ -132,7 +134,7 @@ class Trace:
         return self.view("memory", **options)
 
     def tree(self, **options: Any) -> Table:
-        """The call tree, down to ``depth`` levels."""
+        """The call tree, down to ``depth`` levels; ``heaviest=True`` for its heaviest path."""
         return self.view("tree", **options)
 
     def functions(self, **options: Any) -> Table:

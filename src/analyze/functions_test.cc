@@ -1,5 +1,5 @@
-#include "analyze/function_name.h"
 #include "analyze/views.h"
+#include "trace/function_name.h"
 #include "trace/trace_builder.h"
 
 #include <gtest/gtest.h>

@@ -21,6 +21,8 @@ class SliceFilter {
   bool takes_all() const { return takes_all_; }
   bool takes_track(TrackId track) const { return tracks_.empty() || tracks_[index(track)] != 0; }
   bool takes_time(int64_t start_ns) const { return begin_ns_ <= start_ns && start_ns < end_ns_; }
+  int64_t begin_ns() const { return begin_ns_; }
+  int64_t end_ns() const { return end_ns_; }
 
  private:
   std::vector<uint8_t> tracks_;  // empty: all
