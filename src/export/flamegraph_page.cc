@@ -14,7 +14,8 @@ text { font: 12px ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; 
 .f text { fill: #1a1a1a; pointer-events: none; }
 .f rect { stroke: var(--paper); stroke-width: 0.5; }
 .f:hover rect { stroke: var(--ink); stroke-width: 1; }
-.above { opacity: 0.55; }
+.above rect { opacity: 0.4; }
+.f.above text { fill: var(--ink); }
 .c0 rect { fill: #f2a25c; } .c1 rect { fill: #f5b971; } .c2 rect { fill: #ee8d5b; }
 .c3 rect { fill: #f7c66f; } .c4 rect { fill: #e8a06b; } .c5 rect { fill: #f0b27f; }
 .c6 rect { fill: #e6b45e; } .c7 rect { fill: #f3997b; } .c8 rect { fill: #edc07a; }

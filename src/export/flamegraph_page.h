@@ -11,7 +11,7 @@ inline constexpr int kWidth = 1200;
 inline constexpr int kMargin = 10;
 inline constexpr int kTop = 64;  // of the first level
 inline constexpr int kLevelHeight = 17;
-inline constexpr int kCharacterWidth = 7;
+inline constexpr double kCharacterWidth = 7.3;
 inline constexpr int kColours = 12;
 
 extern const std::string_view kStyle;

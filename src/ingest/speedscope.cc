@@ -18,7 +18,7 @@ namespace {
 namespace dom = simdjson::dom;
 
 // The parser holds text and tree at once: some five times the file.
-constexpr size_t kMaxFileBytes = size_t{1} << 30;
+constexpr size_t kMaxFileBytes = size_t{512} << 20;
 
 Result<std::string> read_all(ByteSource& source, const LoadOptions& options) {
   std::string text;
@@ -31,7 +31,7 @@ Result<std::string> read_all(ByteSource& source, const LoadOptions& options) {
     text.resize(before + *count);
     if (*count == 0) return text;
     if (text.size() > kMaxFileBytes) {
-      return Status::error(source.name() + ": a speedscope file of more than 1 GiB");
+      return Status::error(source.name() + ": a speedscope file of more than 512 MiB");
     }
     if (options.progress && source.total_bytes_compressed() > 0) {
       options.progress(static_cast<double>(source.bytes_read_compressed()) /
@@ -112,7 +112,7 @@ class SpeedscopeReader {
   };
   struct OpenFrame {
     uint64_t frame;
-    int64_t start_ns;
+    SliceRef slice;
   };
 
   void add_frame(dom::element element) {
@@ -159,7 +159,7 @@ class SpeedscopeReader {
     Stats& stats = builder_.stats();
     const auto close = [&] {
       const OpenFrame& last = open.back();
-      builder_.add_slice(track, last.start_ns, *now - last.start_ns, label(last.frame));
+      builder_.set_dur_ns(last.slice, *now - builder_.start_ns(last.slice));
       --open_count[last.frame];
       open.pop_back();
     };
@@ -184,7 +184,9 @@ class SpeedscopeReader {
       }
       now = now ? std::max(*now, *at_ns) : *at_ns;
       if (type == "O") {
-        open.push_back({frame, *now});
+        // Added now and not when it ends: of two that begin and end together the outer one is
+        // first.
+        open.push_back({frame, builder_.add_slice(track, *now, 0, label(frame))});
         ++open_count[frame];
         continue;
       }
