@@ -1,6 +1,7 @@
 #include "analyze/slice_filter.h"
 
 #include "analyze/pattern.h"
+#include "base/saturating.h"
 
 #include <charconv>
 #include <limits>
@@ -8,12 +9,6 @@
 
 namespace stepscope {
 namespace {
-
-int64_t add_saturating(int64_t a, int64_t b) {
-  int64_t sum = 0;
-  if (!__builtin_add_overflow(a, b, &sum)) return sum;
-  return b > 0 ? INT64_MAX : INT64_MIN;
-}
 
 std::string foreign_id_text(const Trace& trace, const ForeignId& id) {
   if (id.text != kEmptyString) return std::string(trace.string(id.text));

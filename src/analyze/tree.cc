@@ -5,6 +5,7 @@
 #include "analyze/slice_filter.h"
 #include "analyze/text_value.h"
 #include "analyze/views.h"
+#include "base/saturating.h"
 #include "trace/call_tree.h"
 
 #include <cstdint>
@@ -63,9 +64,10 @@ void fill_heaviest(const CallTree& tree, Table& table) {
   while (at != CallTree::kRoot) {
     const uint32_t child = heaviest[at];
     const int64_t child_ns = child != CallTree::kRoot ? nodes[child].total_ns : 0;
-    const bool goes_on = child_ns > 0 && child_ns >= nodes[at].total_ns - child_ns;
+    const bool goes_on =
+        child_ns > 0 && child_ns >= subtract_saturating(nodes[at].total_ns, child_ns);
     out.add(nodes[at]);
-    others.push(nodes[at].children_ns - (goes_on ? child_ns : 0));
+    others.push(subtract_saturating(nodes[at].children_ns, goes_on ? child_ns : 0));
     if (!goes_on) break;
     at = child;
   }

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/saturating.h"
 #include "export/json_text.h"
 #include "export/output_file.h"
 #include "export/stack_export.h"
@@ -43,8 +44,8 @@ struct Graph {
 
   void add_self(uint32_t function, int64_t ns) {
     is_used[function] = 1;
-    self_ns[function] += std::max<int64_t>(0, ns);
-    all_ns += std::max<int64_t>(0, ns);
+    self_ns[function] = add_saturating(self_ns[function], std::max<int64_t>(0, ns));
+    all_ns = add_saturating(all_ns, std::max<int64_t>(0, ns));
   }
 };
 
@@ -64,7 +65,7 @@ Graph make_graph(const CallTree& tree) {
       edge_id = graph.edge(path.back().first, node.function);
       Edge& edge = graph.edges[edge_id];
       edge.calls += node.calls;
-      if (edge.open++ == 0) edge.total_ns += node.total_ns;
+      if (edge.open++ == 0) edge.total_ns = add_saturating(edge.total_ns, node.total_ns);
     }
     path.emplace_back(node.function, edge_id);
   }
@@ -95,7 +96,7 @@ Graph make_graph_of_call_edges(const Trace& trace) {
     graph.is_used[index(rows.caller[i])] = 1;
     Edge& edge = graph.edges[graph.edge(index(rows.caller[i]), callee)];
     edge.calls += rows.calls[i];
-    edge.total_ns += rows.total_ns[i];
+    edge.total_ns = add_saturating(edge.total_ns, rows.total_ns[i]);
   }
   return graph;
 }

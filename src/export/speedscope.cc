@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/saturating.h"
 #include "export/json_text.h"
 #include "export/output_file.h"
 #include "export/stack_export.h"
@@ -248,7 +249,7 @@ class SpeedscopeWriter {
     const SampleColumns& samples = trace_.samples();
     const int64_t start = samples.time_ns[rows.front()] - begin_ns_;
     int64_t end = start;
-    for (const uint32_t row : rows) end += samples.weight_ns[row];
+    for (const uint32_t row : rows) end = add_saturating(end, samples.weight_ns[row]);
     begin_profile("sampled", track, unit_of_samples(), start, end);
     text_ += ",\"samples\":[";
     for (size_t i = 0; i < rows.size() && out_.ok(); ++i) {

@@ -35,6 +35,8 @@ std::string_view stem_of_step(std::string_view name) {
   return name.substr(0, last + 1);
 }
 
+void add_to(int64_t& sum_ns, int64_t ns) { sum_ns = add_saturating(sum_ns, ns); }
+
 CallTree::Function function_of_text(std::string text) {
   const FunctionName parsed = parse_function_name(text);
   CallTree::Function function{"", std::string(parsed.name), std::string(parsed.file), parsed.line};
@@ -121,14 +123,14 @@ void CallTree::add_track(const Trace& trace, const Track& track, const CallTreeS
       continue;
     }
     const int64_t dur_ns = slices.dur_ns[row];
-    nodes_[parent].children_ns += dur_ns;
+    add_to(nodes_[parent].children_ns, dur_ns);
     if (parent != kRoot && nodes_[parent].depth + 1 >= scope.max_depth) {
       node_of[i] = kTooDeep;
       continue;
     }
     const uint32_t id = child(parent, function_of_label[index(slices.label[row])]);
     ++nodes_[id].calls;
-    nodes_[id].total_ns += dur_ns;
+    add_to(nodes_[id].total_ns, dur_ns);
     node_of[i] = id;
   }
 }
@@ -177,14 +179,14 @@ void CallTree::add_samples(const Trace& trace, const CallTreeScope& scope) {
     const Place& place = places[index(samples.stack[i])];
     Node& node = nodes_[place.node];
     ++node.calls;
-    node.total_ns += samples.weight_ns[i];
-    if (place.is_too_deep) node.children_ns += samples.weight_ns[i];
+    add_to(node.total_ns, samples.weight_ns[i]);
+    if (place.is_too_deep) add_to(node.children_ns, samples.weight_ns[i]);
   }
   for (size_t id = nodes_.size(); id-- > 1;) {
     Node& parent = nodes_[nodes_[id].parent];
     parent.calls += nodes_[id].calls;
-    parent.total_ns += nodes_[id].total_ns;
-    parent.children_ns += nodes_[id].total_ns;
+    add_to(parent.total_ns, nodes_[id].total_ns);
+    add_to(parent.children_ns, nodes_[id].total_ns);
   }
 }
 

@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "base/saturating.h"
 #include "trace/ids.h"
 #include "trace/trace.h"
 
@@ -45,7 +46,7 @@ class CallTree {
     uint32_t followed_by = kRoot;  // what child() gave the last time after this node
 
     // Below 0 where children overlap each other.
-    int64_t self_ns() const { return total_ns - children_ns; }
+    int64_t self_ns() const { return subtract_saturating(total_ns, children_ns); }
   };
 
   struct Function {
