@@ -18,6 +18,7 @@ constexpr size_t kReadBytes = size_t{1} << 20;
 constexpr size_t kMaxLineBytes = size_t{64} << 20;
 constexpr std::string_view kOwnComment = "# stepscope: weights in ";
 constexpr std::string_view kBlanks = " \t";
+constexpr std::string_view kNoStackName = "[no stack]";  // py-spy writes such lines
 
 struct Line {
   std::string_view stack;
@@ -47,11 +48,11 @@ std::optional<Line> parse_line(std::string_view line) {
   const size_t blank = line.find_last_of(kBlanks);
   if (blank == line.npos) return std::nullopt;
   const std::string_view number = line.substr(blank + 1);
-  const size_t end = line.find_last_not_of(kBlanks, blank);
-  if (end == line.npos || !is_number(number)) return std::nullopt;
+  if (!is_number(number)) return std::nullopt;
   const std::optional<double> weight = parse_double(number);
   if (!weight) return std::nullopt;
-  return Line{line.substr(0, end + 1), *weight};
+  const size_t end = line.find_last_not_of(kBlanks, blank);
+  return Line{line.substr(0, end == line.npos ? 0 : end + 1), *weight};
 }
 
 class CollapsedReader {
@@ -77,7 +78,8 @@ class CollapsedReader {
     const auto weight = static_cast<int64_t>(
         std::llround(std::min(parsed->weight, static_cast<double>(TraceBuilder::kMaxDurNs))));
     has_fractions_ = has_fractions_ || static_cast<double>(weight) != parsed->weight;
-    builder_.add_sample(track_, now_, add_stack(parsed->stack), weight);
+    builder_.add_sample(track_, now_,
+                        add_stack(parsed->stack.empty() ? kNoStackName : parsed->stack), weight);
     now_ = std::min(now_ + weight, TraceBuilder::kMaxTimeNs);
   }
 

@@ -60,8 +60,8 @@ TEST(Collapsed, TextOfAnotherShapeIsRefused) {
   for (const std::string text :
        {"hello 3\nworld 4\n",          // no path
         "main;a 3\nno number here\n",  // one line has another shape
-        "main;a -3\n", "main;a\n", "a;b 1e5\n", "a;b 0x10\n", " 3;\n", "# only a comment\n",
-        "a;b 3\n\x01\x02;c 4\n", "usage: x [-h]; see 3\nmore of it\n"}) {
+        "main;a -3\n", "main;a\n", "a;b 1e5\n", "a;b 0x10\n", " 3;\n", "3\n", " 3\n",
+        "# only a comment\n", "a;b 3\n\x01\x02;c 4\n", "usage: x [-h]; see 3\nmore of it\n"}) {
     const std::string fault = load_fault(text);
     EXPECT_TRUE(fault.starts_with("test.json: not a trace in a format that stepscope knows"))
         << text << fault;
@@ -78,6 +78,10 @@ TEST(Collapsed, BadLinesBehindTheHeadAreCounted) {
   EXPECT_EQ(stat(trace, Stat::kEventsSkipped), 1u);
   EXPECT_EQ(trace.stats().notes()[0], "line 10001: no stack with a number; skipped");
   EXPECT_EQ(trace.stats().notes()[1], "weights are rounded to whole numbers");
+}
+
+TEST(Collapsed, ALineWithoutAStackIsCountedAsThat) {
+  EXPECT_EQ(samples_as_text(load_json("a;b 3\n 33\n")), "0 a|b 3\n3 [no stack] 33\n");
 }
 
 TEST(Collapsed, AFrameInBracketsIsNoJson) {
