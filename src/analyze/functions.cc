@@ -2,7 +2,7 @@
 // function's own time is its duration less that of all slices directly in it, operators too; total
 // time counts a recursive function once. Comes from slices that are function calls, else from call
 // edges (.prof), else from samples; in a trace that knows no kinds every name is a function.
-#include "analyze/function_name.h"
+#include "trace/function_name.h"
 #include "analyze/slice_filter.h"
 #include "analyze/text_value.h"
 #include "analyze/views.h"

@@ -1,4 +1,4 @@
-#include "analyze/function_name.h"
+#include "trace/function_name.h"
 #include "analyze/views.h"
 #include "trace/trace_builder.h"
 

@@ -1,4 +1,4 @@
-#include "analyze/function_name.h"
+#include "trace/function_name.h"
 
 #include <charconv>
 #include <optional>
