@@ -23,6 +23,10 @@ constexpr std::array kViews = {
     View{"memory", "memory over time, or by operator (--by operator)", "", 50, memory, nullptr},
     View{"functions", "calls, own and total time of each function", "-self_ns", 20, functions,
          stream_functions, true},
+    View{"callers", "who called each function, how often and for how long", "", 40, callers,
+         nullptr},
+    View{"callees", "whom each function called, how often and for how long", "", 40, callees,
+         nullptr},
     View{"tree", "who called what: the call tree, merged by name (--depth)", "", 60, tree, nullptr},
     View{"tracks", "the lanes of the trace: threads, streams, counters", "", 50, tracks, nullptr},
 };

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "trace/function_name.h"
+#include "trace/slice_scope.h"
 #include "trace/trace.h"
 
 namespace stepscope {
@@ -59,6 +60,11 @@ struct CallGraph {
   uint64_t samples = 0;             // that it was made from
 };
 
+// Of the whole trace, kept with it.
 std::shared_ptr<const CallGraph> call_graph(const Trace& trace);
+
+// Of a part: calls and samples on some tracks that start in some time. Call edges have neither, and
+// are taken whole.
+CallGraph build_call_graph(const Trace& trace, const SliceScope& scope);
 
 }  // namespace stepscope

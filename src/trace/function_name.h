@@ -15,6 +15,9 @@ struct FunctionName {
   int64_t line = 0;       // 0 where it is unknown
 };
 
+// Where cProfile says that a function of C is, with line 0.
+inline constexpr std::string_view kBuiltInFile = "~";
+
 // Refers to the text.
 FunctionName parse_function_name(std::string_view text);
 
