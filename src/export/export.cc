@@ -8,6 +8,7 @@
 
 #include "export/chrome_json.h"
 #include "export/output_file.h"
+#include "export/prof.h"
 #include "export/sscope.h"
 
 namespace stepscope {
@@ -40,11 +41,19 @@ Result<LeftOut> write_sscope(const Trace& trace, const std::string& path) {
   return LeftOut{};
 }
 
+Result<LeftOut> write_prof(const Trace& trace, const std::string& path) {
+  if (Status status = write_prof_file(trace, path); !status) return status;
+  LeftOut left_out;
+  if (trace.slices().size() != 0) left_out.push_back("the timeline: a .prof holds sums only");
+  return left_out;
+}
+
 // A longer suffix comes before one that it ends with.
-constexpr std::array<ExportFormat, 3> kFormats = {{
+constexpr std::array<ExportFormat, 4> kFormats = {{
     {"sscope", ".sscope", "Stepscope's own: smallest, opens fastest", false, write_sscope},
     {"kineto", ".pt.trace.json", "PyTorch's layout: TensorBoard, HTA, Perfetto", true,
      write_kineto},
+    {"prof", ".prof", "cProfile's: pstats, snakeviz, gprof2dot, flameprof", false, write_prof},
     {"chrome", ".json", "Chrome trace events: Perfetto, chrome://tracing", true, write_chrome},
 }};
 

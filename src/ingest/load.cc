@@ -5,6 +5,7 @@
 #include "ingest/byte_source.h"
 #include "ingest/chrome_json.h"
 #include "ingest/megengine_static.h"
+#include "ingest/prof.h"
 #include "ingest/sscope.h"
 #include "ingest/torch_memory_timeline.h"
 #include "ingest/trace_paths.h"
@@ -22,6 +23,7 @@ struct Format {
 
 constexpr Format kFormats[] = {
     {looks_like_sscope, load_sscope},
+    {looks_like_prof, load_prof},
     {looks_like_torch_memory_timeline, load_torch_memory_timeline},
     {looks_like_megengine_static, load_megengine_static},
     {looks_like_chrome_json, load_chrome_json},

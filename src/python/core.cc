@@ -20,6 +20,7 @@
 #include "export/export.h"
 #include "ingest/load.h"
 #include "python/arrow_capsule.h"
+#include "python/call_stats_binding.h"
 #include "python/record_binding.h"
 #include "python/trace_fault.h"
 #include "trace/trace.h"
@@ -187,5 +188,6 @@ NB_MODULE(_core, m) {
     for (const View& view : views()) names.emplace_back(view.name, view.summary);
     return names;
   });
+  bind_call_stats(m);
   bind_recorder(m);
 }
