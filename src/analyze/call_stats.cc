@@ -109,7 +109,7 @@ Status CallStats::add(const CallStats& other) {
   return {};
 }
 
-Status CallStats::strip_dirs() {
+Result<CallStats> CallStats::without_folders() const {
   CallProfile stripped;
   std::vector<uint32_t> number;
   for (const CallProfile::Function& function : profile_.functions()) {
@@ -141,9 +141,7 @@ Status CallStats::strip_dirs() {
     add_figures(entry.figures, from.figures);
     if (Status status = add_callers(entry.callers, callers, index); !status) return status;
   }
-  profile_ = std::move(stripped);
-  callees_.reset();
-  return {};
+  return CallStats(std::move(stripped));
 }
 
 CallStats::Rows CallStats::rows() const {

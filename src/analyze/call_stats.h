@@ -2,8 +2,7 @@
 // folders off file names, sorting, and the lines that it prints, character for character. The
 // package's stepscope.pstats is a face of it.
 //
-//   CallStats stats(*decode_prof(bytes, "x.prof"));
-//   stats.strip_dirs();
+//   CallStats stats = *CallStats(*decode_prof(bytes, "x.prof")).without_folders();
 //   CallStats::Rows rows = stats.sort({{CallStats::Field::kTotal, true}});
 //   std::string lines = stats.format_stats(rows);
 #pragma once
@@ -57,7 +56,7 @@ class CallStats {
 
   // Both fail where callers with and without times would have to be added.
   Status add(const CallStats& other);
-  Status strip_dirs();
+  Result<CallStats> without_folders() const;
 
   Rows rows() const;  // all, as they lie
   // Stable.

@@ -151,18 +151,14 @@ class DictWriter {
     return stats;
   }
 
-  nb::dict callees() {
+  nb::dict callees(const std::vector<std::vector<CallStats::Callee>>& callees) {
     nb::dict all;
-    const auto of = [&](uint32_t function) {
-      const nb::object name = key(function);
-      if (!all.contains(name)) all[name] = nb::dict();
-      return nb::borrow<nb::dict>(nb::object(all[name]));
-    };
-    for (const CallProfile::Entry& entry : profile_.entries()) {
-      of(entry.function);
-      for (const CallProfile::Caller& caller : entry.callers) {
-        of(caller.function)[key(entry.function)] = figures(caller);
+    for (uint32_t function = 0; function < callees.size(); ++function) {
+      nb::dict of_function;
+      for (const CallStats::Callee& callee : callees[function]) {
+        of_function[key(callee.function)] = figures(callee.caller);
       }
+      all[key(function)] = of_function;
     }
     return all;
   }
@@ -261,8 +257,9 @@ double rounded(double seconds) {
   return std::strtod(text.c_str(), nullptr);
 }
 
-double rounded_per_call(double seconds, int64_t calls) {
-  return calls == 0 ? -1 : rounded(seconds / static_cast<double>(calls));
+nb::object rounded_per_call(double seconds, int64_t calls) {
+  if (calls == 0) return nb::int_(-1);
+  return nb::float_(rounded(seconds / static_cast<double>(calls)));
 }
 
 // By row: name, calls, self, self per call, total, total per call, file, line.
@@ -297,6 +294,10 @@ void check(const Status& status) {
 }  // namespace
 
 void bind_call_stats(nb::module_& m) {
+  m.def("looks_like_prof", [](const nb::bytes& head) {
+    return looks_like_prof({head.c_str(), head.size()});
+  });
+
   nb::class_<Rows>(m, "CallRows")
       .def("__len__", [](const Rows& rows) { return rows.rows.size(); })
       .def("head",
@@ -322,12 +323,19 @@ void bind_call_stats(nb::module_& m) {
              return nb::bytes(bytes.data(), bytes.size());
            })
       .def("to_dict", [](const CallStats& stats) { return DictWriter(stats.profile()).stats(); })
+      .def_prop_ro("has_callees", &CallStats::has_callees)
       .def("callees_to_dict",
-           [](const CallStats& stats) { return DictWriter(stats.profile()).callees(); })
+           [](CallStats& stats) { return DictWriter(stats.profile()).callees(stats.callees()); })
+      .def("drop_callees", &CallStats::drop_callees)
       .def("__len__", [](const CallStats& stats) { return stats.profile().entries().size(); })
       .def("totals", &totals_of)
       .def("add", [](CallStats& stats, const CallStats& other) { check(stats.add(other)); })
-      .def("strip_dirs", [](CallStats& stats) { check(stats.strip_dirs()); })
+      .def("without_folders",
+           [](const CallStats& stats) {
+             Result<CallStats> stripped = stats.without_folders();
+             check(stripped.status());
+             return std::make_shared<CallStats>(*std::move(stripped));
+           })
       .def("rows", [](const CallStats& stats) { return Rows{stats.rows()}; })
       .def("sort", &sort)
       .def("find_rows", &find_rows)

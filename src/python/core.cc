@@ -175,8 +175,12 @@ NB_MODULE(_core, m) {
             nb::gil_scoped_release release;
             const ExportFormat* format = find_export_format_of_path(path);
             if (format == nullptr) {
-              throw TraceFault(path + ": no format is known by that name; end it in .sscope, " +
-                               ".json or .pt.trace.json");
+              std::string suffixes;
+              for (const ExportFormat& known : export_formats()) {
+                suffixes += (suffixes.empty() ? "" : ", ") + std::string(known.suffix);
+              }
+              throw TraceFault(path + ": no format is known by that name; end it in one of " +
+                               suffixes);
             }
             return value_or_throw(format->write(*trace, path));
           },
