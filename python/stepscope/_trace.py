@@ -141,6 +141,14 @@ class Trace:
         """Functions with calls, self and total time."""
         return self.view("functions", **options)
 
+    def callers(self, **options: Any) -> Table:
+        """Who called each function; ``filter`` picks the functions."""
+        return self.view("callers", **options)
+
+    def callees(self, **options: Any) -> Table:
+        """Whom each function called; ``filter`` picks the functions."""
+        return self.view("callees", **options)
+
     def sql(self, query: str) -> Table:
         """The result of a SQL query over slices, tracks, args, …: the same as ``stepscope query``.
 
@@ -162,7 +170,7 @@ class Trace:
         return connection
 
     def save(self, path: str | os.PathLike[str]) -> list[str]:
-        """Writes the trace as ``.sscope``, ``.json`` or ``.pt.trace.json``, by the path's ending.
+        """Writes the trace in the format of the path's ending: ``.sscope``, ``.json``, ``.prof``, …
 
         Gives a sentence for each thing that the format has no place for.
         """

@@ -101,22 +101,22 @@ Result<SliceFilter> SliceFilter::make(const Trace& trace, const TableOptions& op
   }
   if (options.range.begin_ns != 0 || options.range.end_ns != INT64_MAX) {
     filter.takes_all_ = false;
-    filter.begin_ns_ = add_saturating(trace.begin_ns(), options.range.begin_ns);
-    filter.end_ns_ = add_saturating(trace.begin_ns(), options.range.end_ns);
+    filter.scope_.begin_ns = add_saturating(trace.begin_ns(), options.range.begin_ns);
+    filter.scope_.end_ns = add_saturating(trace.begin_ns(), options.range.end_ns);
   }
   if (options.track.empty()) return filter;
 
   filter.takes_all_ = false;
-  filter.tracks_.assign(trace.tracks().size(), 0);
+  filter.scope_.tracks.assign(trace.tracks().size(), 0);
   bool any = false;
   if (const auto number = parse_number(options.track)) {
-    any = take_by_number(trace, *number, filter.tracks_);
+    any = take_by_number(trace, *number, filter.scope_.tracks);
   } else {
     Result<Pattern> pattern = Pattern::make(options.track);
     if (!pattern) return pattern.status();
-    for (uint32_t i = 0; i < filter.tracks_.size(); ++i) {
-      filter.tracks_[i] = pattern->matches(track_title(trace, TrackId{i}));
-      any = any || filter.tracks_[i] != 0;
+    for (uint32_t i = 0; i < filter.scope_.tracks.size(); ++i) {
+      filter.scope_.tracks[i] = pattern->matches(track_title(trace, TrackId{i}));
+      any = any || filter.scope_.tracks[i] != 0;
     }
   }
   if (!any) {

@@ -82,17 +82,10 @@ void fill_heaviest(const CallTree& tree, Table& table) {
   table.notes.push_back(std::move(note));
 }
 
-CallTreeScope scope_of(const Trace& trace, const SliceFilter& filter, const TableOptions& options) {
-  CallTreeScope scope;
+uint32_t max_levels_of(const TableOptions& options) {
   const int default_depth = options.heaviest ? 0 : kDefaultDepth;
   const int depth = options.depth < 0 ? default_depth : options.depth;
-  if (depth > 0) scope.max_depth = static_cast<uint32_t>(depth);
-  scope.begin_ns = filter.begin_ns();
-  scope.end_ns = filter.end_ns();
-  for (uint32_t i = 0; i < trace.tracks().size() && !options.track.empty(); ++i) {
-    scope.tracks.push_back(filter.takes_track(TrackId{i}) ? 1 : 0);
-  }
-  return scope;
+  return depth == 0 ? UINT32_MAX : static_cast<uint32_t>(depth);
 }
 
 }  // namespace
@@ -100,7 +93,7 @@ CallTreeScope scope_of(const Trace& trace, const SliceFilter& filter, const Tabl
 Result<Table> tree(const Trace& trace, const TableOptions& options) {
   Result<SliceFilter> filter = SliceFilter::make(trace, options);
   if (!filter) return filter.status();
-  const CallTree calls = CallTree::build(trace, scope_of(trace, *filter, options));
+  const CallTree calls = CallTree::build(trace, filter->scope(), max_levels_of(options));
   Table table("tree");
   if (calls.source() == CallTree::Source::kSamples) {
     table.notes.push_back(

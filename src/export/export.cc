@@ -12,6 +12,7 @@
 #include "export/flamegraph.h"
 #include "export/output_file.h"
 #include "export/pprof.h"
+#include "export/prof.h"
 #include "export/speedscope.h"
 #include "export/sscope.h"
 
@@ -45,6 +46,13 @@ Result<LeftOut> write_sscope(const Trace& trace, const std::string& path) {
   return LeftOut{};
 }
 
+Result<LeftOut> write_prof(const Trace& trace, const std::string& path) {
+  if (Status status = write_prof_file(trace, path); !status) return status;
+  LeftOut left_out;
+  if (trace.slices().size() != 0) left_out.push_back("the timeline: a .prof holds sums only");
+  return left_out;
+}
+
 // A longer suffix comes before one that it ends with.
 constexpr std::array kFormats = {
     ExportFormat{"sscope", ".sscope", "Stepscope's own: smallest, opens fastest", false,
@@ -53,6 +61,8 @@ constexpr std::array kFormats = {
                  write_kineto},
     ExportFormat{"speedscope", ".speedscope.json", "speedscope's JSON, a profile per thread", true,
                  write_speedscope},
+    ExportFormat{"prof", ".prof", "cProfile's: pstats, snakeviz, gprof2dot, flameprof", false,
+                 write_prof},
     ExportFormat{"chrome", ".json", "Chrome trace events: Perfetto, chrome://tracing", true,
                  write_chrome},
     ExportFormat{"flamegraph", ".svg", "a flame graph for any browser: zoom, search", false,

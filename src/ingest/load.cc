@@ -6,6 +6,7 @@
 #include "ingest/chrome_json.h"
 #include "ingest/collapsed.h"
 #include "ingest/megengine_static.h"
+#include "ingest/prof.h"
 #include "ingest/speedscope.h"
 #include "ingest/sscope.h"
 #include "ingest/torch_memory_timeline.h"
@@ -24,6 +25,7 @@ struct Format {
 
 constexpr Format kFormats[] = {
     {looks_like_sscope, load_sscope},
+    {looks_like_prof, load_prof},
     {looks_like_torch_memory_timeline, load_torch_memory_timeline},
     {looks_like_megengine_static, load_megengine_static},
     {looks_like_speedscope, load_speedscope},

@@ -20,6 +20,7 @@
 #include "export/export.h"
 #include "ingest/load.h"
 #include "python/arrow_capsule.h"
+#include "python/call_stats_binding.h"
 #include "python/record_binding.h"
 #include "python/trace_fault.h"
 #include "trace/trace.h"
@@ -176,8 +177,12 @@ NB_MODULE(_core, m) {
             nb::gil_scoped_release release;
             const ExportFormat* format = find_export_format_of_path(path);
             if (format == nullptr) {
-              throw TraceFault(path + ": no format is known by that name; end it in .sscope, " +
-                               ".json or .pt.trace.json");
+              std::string suffixes;
+              for (const ExportFormat& known : export_formats()) {
+                suffixes += (suffixes.empty() ? "" : ", ") + std::string(known.suffix);
+              }
+              throw TraceFault(path + ": no format is known by that name; end it in one of " +
+                               suffixes);
             }
             return value_or_throw(format->write(*trace, path));
           },
@@ -189,5 +194,6 @@ NB_MODULE(_core, m) {
     for (const View& view : views()) names.emplace_back(view.name, view.summary);
     return names;
   });
+  bind_call_stats(m);
   bind_recorder(m);
 }

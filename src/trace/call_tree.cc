@@ -20,14 +20,6 @@ bool has_host_slices(const Trace& trace) {
   });
 }
 
-bool takes_track(const CallTreeScope& scope, TrackId track) {
-  return scope.tracks.empty() || scope.tracks[index(track)] != 0;
-}
-
-bool takes_time(const CallTreeScope& scope, int64_t start_ns) {
-  return scope.begin_ns <= start_ns && start_ns < scope.end_ns;
-}
-
 // "ProfilerStep#" of "ProfilerStep#17"; "" where the name does not end in a number.
 std::string_view stem_of_step(std::string_view name) {
   const size_t last = name.find_last_not_of("0123456789");
@@ -46,7 +38,7 @@ CallTree::Function function_of_text(std::string text) {
 
 }  // namespace
 
-CallTree::CallTree() : nodes_(1), slots_(1024, 0) {}
+CallTree::CallTree(uint32_t max_levels) : nodes_(1), slots_(1024, 0), max_levels_(max_levels) {}
 
 size_t CallTree::slot_of(uint32_t parent, uint32_t function) const {
   const size_t mask = slots_.size() - 1;
@@ -101,7 +93,7 @@ std::vector<uint32_t> CallTree::add_functions_of_labels(const Trace& trace) {
   return by_label;
 }
 
-void CallTree::add_track(const Trace& trace, const Track& track, const CallTreeScope& scope,
+void CallTree::add_track(const Trace& trace, const Track& track, const SliceScope& scope,
                          const std::vector<uint32_t>& function_of_label) {
   constexpr uint32_t kTooDeep = UINT32_MAX;
   const SliceColumns& slices = trace.slices();
@@ -114,7 +106,7 @@ void CallTree::add_track(const Trace& trace, const Track& track, const CallTreeS
     if (parent_row != kNoSlice) parent = node_of[index(parent_row) - track.first_slice];
     const Label& label = labels[index(slices.label[row])];
     // What is not taken lets its children through to the slice above it.
-    if (!is_in_tree(label.kind) || !takes_time(scope, slices.start_ns[row])) {
+    if (!is_in_tree(label.kind) || !scope.takes_time(slices.start_ns[row])) {
       node_of[i] = parent;
       continue;
     }
@@ -124,7 +116,7 @@ void CallTree::add_track(const Trace& trace, const Track& track, const CallTreeS
     }
     const int64_t dur_ns = slices.dur_ns[row];
     add_to(nodes_[parent].children_ns, dur_ns);
-    if (parent != kRoot && nodes_[parent].depth + 1 >= scope.max_depth) {
+    if (parent != kRoot && nodes_[parent].depth + 1 >= max_levels_) {
       node_of[i] = kTooDeep;
       continue;
     }
@@ -135,7 +127,7 @@ void CallTree::add_track(const Trace& trace, const Track& track, const CallTreeS
   }
 }
 
-void CallTree::add_samples(const Trace& trace, const CallTreeScope& scope) {
+void CallTree::add_samples(const Trace& trace, const SliceScope& scope) {
   struct Place {
     uint32_t node = kRoot;
     bool is_too_deep = false;
@@ -152,8 +144,8 @@ void CallTree::add_samples(const Trace& trace, const CallTreeScope& scope) {
   std::vector<uint8_t> is_seen(stacks.size(), 0);
   const SampleColumns& samples = trace.samples();
   const auto takes = [&](size_t i) {
-    return index(samples.stack[i]) < stacks.size() && takes_track(scope, samples.track[i]) &&
-           takes_time(scope, samples.time_ns[i]);
+    return index(samples.stack[i]) < stacks.size() && scope.takes_track(samples.track[i]) &&
+           scope.takes_time(samples.time_ns[i]);
   };
   for (size_t i = 0; i < samples.time_ns.size(); ++i) {
     if (takes(i)) is_seen[index(samples.stack[i])] = 1;
@@ -168,7 +160,7 @@ void CallTree::add_samples(const Trace& trace, const CallTreeScope& scope) {
     if (has_parent(i)) places[i] = places[index(stacks[i].parent)];
     Place& place = places[i];
     if (index(stacks[i].frame) >= frames.size() || place.is_too_deep) continue;
-    if (place.node != kRoot && nodes_[place.node].depth + 1 >= scope.max_depth) {
+    if (place.node != kRoot && nodes_[place.node].depth + 1 >= max_levels_) {
       place.is_too_deep = true;
     } else {
       place.node = child(place.node, index(stacks[i].frame));
@@ -190,13 +182,13 @@ void CallTree::add_samples(const Trace& trace, const CallTreeScope& scope) {
   }
 }
 
-CallTree CallTree::build(const Trace& trace, const CallTreeScope& scope) {
-  CallTree tree;
+CallTree CallTree::build(const Trace& trace, const SliceScope& scope, uint32_t max_levels) {
+  CallTree tree(max_levels);
   const std::vector<uint32_t> function_of_label = tree.add_functions_of_labels(trace);
   const bool host_only = scope.tracks.empty() && has_host_slices(trace);
   for (uint32_t i = 0; i < trace.tracks().size(); ++i) {
     const Track& track = trace.tracks()[i];
-    if (!takes_track(scope, TrackId{i}) || track.slice_count == 0) continue;
+    if (!scope.takes_track(TrackId{i}) || track.slice_count == 0) continue;
     if (host_only && !is_host(track.kind)) {
       tree.left_out_streams_ = true;
       continue;

@@ -20,17 +20,10 @@
 
 #include "base/saturating.h"
 #include "trace/ids.h"
+#include "trace/slice_scope.h"
 #include "trace/trace.h"
 
 namespace stepscope {
-
-// What of a trace becomes a tree.
-struct CallTreeScope {
-  std::vector<uint8_t> tracks;   // by TrackId, 0: left out; empty: all of the host (see CallTree)
-  int64_t begin_ns = INT64_MIN;  // of what starts in [begin, end)
-  int64_t end_ns = INT64_MAX;
-  uint32_t max_depth = UINT32_MAX;  // levels
-};
 
 class CallTree {
  public:
@@ -60,8 +53,10 @@ class CallTree {
 
   // Instants and the recording's own span have no place in the tree; steps that differ only in
   // their number are one function, ProfilerStep#*. Where no tracks are named, device streams are
-  // left out: their kernels hold nothing and would stand beside the calls that launched them.
-  static CallTree build(const Trace& trace, const CallTreeScope& scope);
+  // left out: their kernels hold nothing and would stand beside the calls that launched them. What
+  // is deeper than `max_levels` is only the time of children.
+  static CallTree build(const Trace& trace, const SliceScope& scope,
+                        uint32_t max_levels = UINT32_MAX);
 
   const std::vector<Node>& nodes() const { return nodes_; }
   const std::vector<Function>& functions() const { return functions_; }
@@ -76,7 +71,7 @@ class CallTree {
   std::vector<uint32_t> heaviest_first() const;
 
  private:
-  CallTree();
+  explicit CallTree(uint32_t max_levels);
 
   // The node of that function under `parent`, made where there is none.
   uint32_t child(uint32_t parent, uint32_t function) {
@@ -92,14 +87,15 @@ class CallTree {
   void grow();
   size_t slot_of(uint32_t parent, uint32_t function) const;
   std::vector<uint32_t> add_functions_of_labels(const Trace& trace);
-  void add_track(const Trace& trace, const Track& track, const CallTreeScope& scope,
+  void add_track(const Trace& trace, const Track& track, const SliceScope& scope,
                  const std::vector<uint32_t>& function_of_label);
-  void add_samples(const Trace& trace, const CallTreeScope& scope);
+  void add_samples(const Trace& trace, const SliceScope& scope);
 
   std::vector<Node> nodes_;
   std::vector<Function> functions_;
   uint32_t last_ = kRoot;        // what child() gave
   std::vector<uint32_t> slots_;  // node ids, open addressing, a power of two; 0 is free
+  uint32_t max_levels_;
   Source source_ = Source::kNothing;
   bool left_out_streams_ = false;
 };

@@ -28,7 +28,7 @@ class CallTreeTest : public testing::Test {
     builder.add_slice(builder.add_thread({1}, {tid}), start_ns, dur_ns,
                       builder.label(name, "", kind));
   }
-  CallTree build(const CallTreeScope& scope = {}) {
+  CallTree build(const SliceScope& scope = {}) {
     trace.emplace(std::move(builder).finish());
     return CallTree::build(*trace, scope);
   }
@@ -112,7 +112,7 @@ TEST_F(CallTreeTest, SamplesAreCountedForEachFunctionOfTheirStack) {
   EXPECT_EQ(text(tree), "main 3 600 100\n work 2 500 200\n  work 1 300 300\n");
   EXPECT_EQ(tree.function(tree.nodes()[2]).line, 9);
   EXPECT_EQ(tree.total_ns(), 600);
-  EXPECT_EQ(text(CallTree::build(*trace, {.max_depth = 2})), "main 3 600 100\n work 2 500 200\n");
+  EXPECT_EQ(text(CallTree::build(*trace, {}, 2)), "main 3 600 100\n work 2 500 200\n");
   EXPECT_EQ(text(CallTree::build(*trace, {.begin_ns = 15, .end_ns = 25})),
             "main 1 200 0\n work 1 200 200\n");
 }
