@@ -10,6 +10,11 @@ pkg_check_modules(isal REQUIRED IMPORTED_TARGET libisal)
 pkg_check_modules(sqlite3 REQUIRED IMPORTED_TARGET sqlite3)
 pkg_check_modules(re2 REQUIRED IMPORTED_TARGET re2)
 
+# Headers only, without a file for CMake or pkg-config.
+find_path(PROTOZERO_INCLUDE_DIR protozero/pbf_writer.hpp REQUIRED)
+add_library(protozero INTERFACE)
+target_include_directories(protozero SYSTEM INTERFACE ${PROTOZERO_INCLUDE_DIR})
+
 if(STEPSCOPE_TESTS)
   find_package(GTest REQUIRED)
   include(GoogleTest)

@@ -89,6 +89,7 @@ class Trace:
         track: str | None = None,
         by: str | None = None,
         depth: int | None = None,
+        heaviest: bool = False,
     ) -> Table:
         """A view by its name."""
         core = self._core.view(
@@ -100,6 +101,7 @@ class Trace:
             track=track,
             by=by,
             depth=-1 if depth is None else depth,
+            heaviest=heaviest,
         )
         return Table(core)
 
@@ -132,12 +134,20 @@ class Trace:
         return self.view("memory", **options)
 
     def tree(self, **options: Any) -> Table:
-        """The call tree, down to ``depth`` levels."""
+        """The call tree, down to ``depth`` levels; ``heaviest=True`` for its heaviest path."""
         return self.view("tree", **options)
 
     def functions(self, **options: Any) -> Table:
         """Functions with calls, self and total time."""
         return self.view("functions", **options)
+
+    def callers(self, **options: Any) -> Table:
+        """Who called each function; ``filter`` picks the functions."""
+        return self.view("callers", **options)
+
+    def callees(self, **options: Any) -> Table:
+        """Whom each function called; ``filter`` picks the functions."""
+        return self.view("callees", **options)
 
     def sql(self, query: str) -> Table:
         """The result of a SQL query over slices, tracks, args, …: the same as ``stepscope query``.
@@ -160,7 +170,7 @@ class Trace:
         return connection
 
     def save(self, path: str | os.PathLike[str]) -> list[str]:
-        """Writes the trace as ``.sscope``, ``.json`` or ``.pt.trace.json``, by the path's ending.
+        """Writes the trace in the format of the path's ending: ``.sscope``, ``.json``, ``.prof``, …
 
         Gives a sentence for each thing that the format has no place for.
         """

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "analyze/flat_map.h"
+#include "base/flat_map.h"
 #include "analyze/launches.h"
 #include "analyze/operator_rules.h"
 #include "analyze/operator_walk.h"

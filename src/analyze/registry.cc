@@ -23,7 +23,12 @@ constexpr std::array kViews = {
     View{"memory", "memory over time, or by operator (--by operator)", "", 50, memory, nullptr},
     View{"functions", "calls, own and total time of each function", "-self_ns", 20, functions,
          stream_functions, true},
-    View{"tree", "who called what: the call tree, merged by name (--depth)", "", 60, tree, nullptr},
+    View{"callers", "who called each function, how often and for how long", "", 40, callers,
+         nullptr},
+    View{"callees", "whom each function called, how often and for how long", "", 40, callees,
+         nullptr},
+    View{"tree", "who called what: the call tree, merged by name (--depth, --heaviest)", "", 60,
+         tree, nullptr},
     View{"tracks", "the lanes of the trace: threads, streams, counters", "", 50, tracks, nullptr},
 };
 
@@ -78,7 +83,7 @@ Result<Table> make_whole_view(const Trace& trace, std::string_view name,
   const View* view = find_view(name);
   CHECK(view != nullptr, "the view was looked up before");
   const bool is_plain = options.range == TimeRange{} && options.track.empty() &&
-                        options.by.empty() && options.depth < 0;
+                        options.by.empty() && options.depth < 0 && !options.heaviest;
   if (!is_plain || !view->is_kept) return view->make(trace, options);
   return *trace.derived().get<Result<Table>>(name, [&] { return view->make(trace, {}); });
 }

@@ -1,6 +1,7 @@
 #include "analyze/slice_filter.h"
 
 #include "analyze/pattern.h"
+#include "base/saturating.h"
 
 #include <charconv>
 #include <limits>
@@ -8,12 +9,6 @@
 
 namespace stepscope {
 namespace {
-
-int64_t add_saturating(int64_t a, int64_t b) {
-  int64_t sum = 0;
-  if (!__builtin_add_overflow(a, b, &sum)) return sum;
-  return b > 0 ? INT64_MAX : INT64_MIN;
-}
 
 std::string foreign_id_text(const Trace& trace, const ForeignId& id) {
   if (id.text != kEmptyString) return std::string(trace.string(id.text));
@@ -106,22 +101,22 @@ Result<SliceFilter> SliceFilter::make(const Trace& trace, const TableOptions& op
   }
   if (options.range.begin_ns != 0 || options.range.end_ns != INT64_MAX) {
     filter.takes_all_ = false;
-    filter.begin_ns_ = add_saturating(trace.begin_ns(), options.range.begin_ns);
-    filter.end_ns_ = add_saturating(trace.begin_ns(), options.range.end_ns);
+    filter.scope_.begin_ns = add_saturating(trace.begin_ns(), options.range.begin_ns);
+    filter.scope_.end_ns = add_saturating(trace.begin_ns(), options.range.end_ns);
   }
   if (options.track.empty()) return filter;
 
   filter.takes_all_ = false;
-  filter.tracks_.assign(trace.tracks().size(), 0);
+  filter.scope_.tracks.assign(trace.tracks().size(), 0);
   bool any = false;
   if (const auto number = parse_number(options.track)) {
-    any = take_by_number(trace, *number, filter.tracks_);
+    any = take_by_number(trace, *number, filter.scope_.tracks);
   } else {
     Result<Pattern> pattern = Pattern::make(options.track);
     if (!pattern) return pattern.status();
-    for (uint32_t i = 0; i < filter.tracks_.size(); ++i) {
-      filter.tracks_[i] = pattern->matches(track_title(trace, TrackId{i}));
-      any = any || filter.tracks_[i] != 0;
+    for (uint32_t i = 0; i < filter.scope_.tracks.size(); ++i) {
+      filter.scope_.tracks[i] = pattern->matches(track_title(trace, TrackId{i}));
+      any = any || filter.scope_.tracks[i] != 0;
     }
   }
   if (!any) {

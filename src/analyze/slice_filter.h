@@ -1,14 +1,14 @@
 // SliceFilter: which tracks and which times the user asked for (--track, --range). Made once per
-// analysis; the test per slice is two comparisons.
+// analysis.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "analyze/table.h"
 #include "base/status.h"
+#include "trace/slice_scope.h"
 #include "trace/slice_stream.h"
 #include "trace/trace.h"
 
@@ -19,13 +19,12 @@ class SliceFilter {
   static Result<SliceFilter> make(const Trace& trace, const TableOptions& options);
 
   bool takes_all() const { return takes_all_; }
-  bool takes_track(TrackId track) const { return tracks_.empty() || tracks_[index(track)] != 0; }
-  bool takes_time(int64_t start_ns) const { return begin_ns_ <= start_ns && start_ns < end_ns_; }
+  bool takes_track(TrackId track) const { return scope_.takes_track(track); }
+  bool takes_time(int64_t start_ns) const { return scope_.takes_time(start_ns); }
+  const SliceScope& scope() const { return scope_; }
 
  private:
-  std::vector<uint8_t> tracks_;  // empty: all
-  int64_t begin_ns_ = INT64_MIN;
-  int64_t end_ns_ = INT64_MAX;
+  SliceScope scope_;
   bool takes_all_ = true;
 };
 

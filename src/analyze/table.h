@@ -98,13 +98,14 @@ struct TimeRange {
 
 // What a user may ask of a view. Each view takes what makes sense for it.
 struct TableOptions {
-  std::string sort;    // a column's name, "-" or "+" before it for descending or ascending
-  int64_t limit = -1;  // rows; 0: all; -1: the view's own default
-  std::string filter;  // regular expression on the name column
-  TimeRange range;     // slices that start in it
-  std::string track;   // regular expression on a track's "process/thread" name or its id
-  std::string by;      // operators: shape, stack; memory: operator
-  int depth = -1;      // tree: levels; -1: the default
+  std::string sort;       // a column's name, "-" or "+" before it for descending or ascending
+  int64_t limit = -1;     // rows; 0: all; -1: the view's own default
+  std::string filter;     // regular expression on the name column
+  TimeRange range;        // slices that start in it
+  std::string track;      // regular expression on a track's "process/thread" name or its id
+  std::string by;         // operators: shape, stack; memory: operator
+  int depth = -1;         // tree: levels; -1: the default
+  bool heaviest = false;  // tree: only the path that holds most of the time
 };
 
 }  // namespace stepscope

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <utility>
 
 namespace stepscope {
 namespace {
@@ -63,8 +64,34 @@ TextColumn calls_column(const Column& calls, const Column& primitive) {
   return text;
 }
 
-TextColumn location_column(const Column& file, const Column& line) {
-  return {"location", "location", false, [&file, &line](size_t row) {
+// Two columns of the table that are one to the eye: file and line, or those of a caller or callee.
+struct Location {
+  std::string_view prefix;
+  const Column* file = nullptr;
+  const Column* line = nullptr;
+
+  bool has(const Column& column) const { return &column == file || &column == line; }
+};
+
+std::vector<Location> find_locations(const Table& table) {
+  std::vector<Location> locations;
+  for (const std::string_view prefix : {"", "caller_", "callee_"}) {
+    const Column* file = table.find(std::string(prefix) + "file");
+    const Column* line = table.find(std::string(prefix) + "line");
+    if (file != nullptr && line != nullptr && file->type() == ColumnType::kString &&
+        line->type() == ColumnType::kInt) {
+      locations.push_back({prefix, file, line});
+    }
+  }
+  return locations;
+}
+
+TextColumn location_column(const Location& location) {
+  std::string name = std::string(location.prefix) + "location";
+  std::string title = name;
+  std::replace(title.begin(), title.end(), '_', ' ');
+  return {std::move(name), std::move(title), false,
+          [&file = *location.file, &line = *location.line](size_t row) {
             std::string cell = printable_cell(file, row);
             if (!cell.empty() && !line.is_null(row) && line.get_int(row) > 0) {
               cell += ":" + std::to_string(line.get_int(row));
@@ -95,14 +122,11 @@ std::vector<TextColumn> build_text_columns(const Table& table) {
   }
   const Column* depth = table.find("depth");
   const Column* name = table.find("name");
-  const Column* file = table.find("file");
-  const Column* line = table.find("line");
   const Column* calls = table.find("calls");
   const Column* primitive = table.find("primitive_calls");
   const bool is_tree = depth != nullptr && name != nullptr && depth->type() == ColumnType::kInt &&
                        name->type() == ColumnType::kString;
-  const bool has_location = file != nullptr && line != nullptr &&
-                            file->type() == ColumnType::kString && line->type() == ColumnType::kInt;
+  const std::vector<Location> locations = find_locations(table);
   const bool has_primitive = calls != nullptr && primitive != nullptr &&
                              calls->type() == ColumnType::kInt &&
                              primitive->type() == ColumnType::kInt;
@@ -115,7 +139,8 @@ std::vector<TextColumn> build_text_columns(const Table& table) {
   bool has_value = false;
   for (const Column& column : table.columns()) {
     if (is_tree && &column == depth) continue;
-    if (has_location && (&column == file || &column == line)) continue;
+    const auto has_column = [&](const Location& location) { return location.has(column); };
+    if (std::any_of(locations.begin(), locations.end(), has_column)) continue;
     if (has_primitive && &column == primitive) continue;
     if (values.size() > 1 && column.name().starts_with("value_")) {
       if (!has_value) text.push_back(value_column(values));
@@ -133,7 +158,9 @@ std::vector<TextColumn> build_text_columns(const Table& table) {
       text.push_back(plain_column(column));
     }
   }
-  if (has_location && has_values(*file)) text.push_back(location_column(*file, *line));
+  for (const Location& location : locations) {
+    if (has_values(*location.file)) text.push_back(location_column(location));
+  }
   return text;
 }
 

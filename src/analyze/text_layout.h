@@ -1,7 +1,8 @@
 // The columns of a table as eyes want them, before they are fitted into a terminal or put into
 // Markdown. Scripts have each value in a column of its own; here
 //   - name is indented by depth, and depth left out;
-//   - file and line are one column, location; calls and primitive_calls one, "3/1", as in cProfile;
+//   - file and line (also of a caller or callee) are one column, location; calls and
+//   primitive_calls one, "3/1", as in cProfile;
 //   - columns value_ns, value_bytes, value_count, value_text, of which each row has one, are one:
 //   value;
 //   - section is named where it changes only;

@@ -111,5 +111,43 @@ TEST(Tree, IsMadeOfSamplesWhereThereAreNoSlices) {
   EXPECT_EQ(text(*tree(std::move(builder).finish(), {})), "main 3 300 100\n work 2 200 200\n");
 }
 
+TEST(Tree, HeaviestIsThePathThatHoldsHalfOfTheTimeAbove) {
+  TraceBuilder builder;
+  const TrackId thread = builder.add_thread(ForeignId{1}, ForeignId{1});
+  const auto call = [&](const char* name, int64_t start_ns, int64_t dur_ns) {
+    builder.add_slice(thread, start_ns, dur_ns, builder.label(name, "", SliceKind::kCall));
+  };
+  call("setup", 0, 100);
+  call("main", 100, 900);
+  call("load", 100, 150);
+  call("train", 300, 600);
+  call("forward", 300, 250);
+  call("backward", 600, 290);
+  const Trace trace = std::move(builder).finish();
+  TableOptions options;
+  options.heaviest = true;
+  const auto table = tree(trace, options);
+  EXPECT_EQ(text(*table), "main 1 900 150\n train 1 600 60\n");
+  EXPECT_EQ(table->find("others_ns")->get_int(0), 150);
+  EXPECT_EQ(table->find("others_ns")->get_int(1), 540);
+  EXPECT_DOUBLE_EQ(table->find("fraction")->get_double(1), 0.6);
+  EXPECT_EQ(table->notes,
+            (std::vector<std::string>{"the path ends at train: it has 60.0% of the time, 6.0% "
+                                      "itself; of what it calls, backward takes most, 29.0%"}));
+  options.depth = 1;
+  EXPECT_EQ(text(*tree(trace, options)), "main 1 900 150\n");
+}
+
+TEST(Tree, HeaviestFollowsADeepRecursionToItsEnd) {
+  TraceBuilder builder;
+  const TrackId thread = builder.add_thread(ForeignId{1}, ForeignId{1});
+  const LabelId dive = builder.label("dive", "", SliceKind::kCall);
+  constexpr int64_t kLevels = 70'000;
+  for (int64_t i = 0; i < kLevels; ++i) builder.add_slice(thread, i, 2 * kLevels - i, dive);
+  TableOptions options;
+  options.heaviest = true;
+  EXPECT_EQ(tree(std::move(builder).finish(), options)->rows(), static_cast<size_t>(kLevels));
+}
+
 }  // namespace
 }  // namespace stepscope

@@ -22,6 +22,8 @@ Result<Table> devices(const Trace& trace, const TableOptions& options);
 Result<Table> memory(const Trace& trace, const TableOptions& options);
 Result<Table> tree(const Trace& trace, const TableOptions& options);
 Result<Table> functions(const Trace& trace, const TableOptions& options);
+Result<Table> callers(const Trace& trace, const TableOptions& options);
+Result<Table> callees(const Trace& trace, const TableOptions& options);
 
 // The same from a stream of blocks, for files larger than memory. Columns that need the whole trace
 // (memory of operators) are null there.

@@ -21,12 +21,17 @@ namespace {
 constexpr const char* kCommand = "convert";
 
 constexpr const char* kDescription =
-    R"(Write a trace in another format. Nothing of it is lost or rounded.
+    R"(Write a trace in another format. Between .sscope and the JSON formats nothing is lost or
+rounded; the others hold the stacks of calls, and what they leave out is told.
 
 Examples:
   stepscope convert trace.json trace.sscope            smaller, and opens at once
   stepscope convert trace.sscope trace.json.gz         for Perfetto, chrome://tracing
   stepscope convert trace.json run.pt.trace.json       in PyTorch's layout, for HTA
+  stepscope convert runs/monday flame.svg              a flame graph, for any browser
+  stepscope convert runs/monday run.speedscope.json    for speedscope.app
+  stepscope convert runs/monday callgrind.out.monday   for KCachegrind, callgrind_annotate
+  stepscope convert runs/monday run.pb.gz              for go tool pprof
   stepscope convert trace.sscope - --to chrome | head  to standard output)";
 
 struct Options {
@@ -46,12 +51,23 @@ std::string format_names() {
 std::string describe_formats() {
   std::string text = "Formats, by the end of OUT's name or by --to:\n";
   for (const ExportFormat& format : export_formats()) {
-    const std::string suffixes =
-        std::string(format.suffix) + (format.can_compress ? ", with .gz or .zst" : "");
-    text += fmt::format("  {:<8} {:<32} {}\n", format.name, suffixes, format.summary);
+    std::string names(format.suffix);
+    if (const size_t space = names.find(' '); space != std::string::npos) {
+      names.insert(space, ",");
+    }
+    if (format.can_compress) names += " *";
+    text += fmt::format("  {:<10} {:<30} {}\n", format.name, names, format.summary);
   }
-  text.pop_back();
-  return text;
+  return text + "  * also with .gz or .zst after it";
+}
+
+// What there is most of, for the last line.
+std::string describe_events(const Trace& trace) {
+  if (trace.slices().size() > 0) return fmt::format("{} slices", trace.slices().size());
+  const size_t samples = trace.samples().time_ns.size();
+  if (samples > 0) return fmt::format("{} samples", samples);
+  const size_t edges = trace.call_edges().callee.size();
+  return edges > 0 ? fmt::format("{} call edges", edges) : "0 slices";
 }
 
 std::string describe_size(uint64_t bytes) {
@@ -90,7 +106,7 @@ int run(const Options& options) {
     std::error_code error;
     const uint64_t bytes = std::filesystem::file_size(output, error);
     const std::string size = error ? "" : ", " + describe_size(bytes);
-    const std::string line = fmt::format("{}: {} slices{}\n", output, trace->slices().size(), size);
+    const std::string line = fmt::format("{}: {}{}\n", output, describe_events(*trace), size);
     std::fwrite(line.data(), 1, line.size(), stdout);
     if (std::fflush(stdout) != 0) {
       return print_fault(Status::error("standard output: write error"));

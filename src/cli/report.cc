@@ -31,6 +31,7 @@ Examples:
   stepscope report trace.json --view operators --by shape --sort total_host_ns
   stepscope report trace.json --view kernels --filter 'gemm|conv' -f csv > kernels.csv
   stepscope report trace.json --view tree --track python --range 1.5s..2s
+  stepscope report trace.json --view tree --heaviest       the way to where the time goes
   stepscope report runs/monday --all --format md -o report.md
   ssh server cat trace.json.gz | stepscope report -)";
 
@@ -255,6 +256,8 @@ void add_report(CLI::App& app, Action& action) {
   command->add_option("--depth", options->table.depth, "Levels of the tree")
       ->check(CLI::NonNegativeNumber)
       ->type_name("N");
+  command->add_flag("--heaviest", options->table.heaviest,
+                    "Of the tree, only the path that holds most of the time");
   add_table_output_options(*command, options->output);
   command->footer(describe_views());
   command->callback([options, &action] { action = [options] { return run(*options); }; });

@@ -6,8 +6,14 @@
 #include <array>
 #include <utility>
 
+#include "export/callgrind.h"
 #include "export/chrome_json.h"
+#include "export/collapsed.h"
+#include "export/flamegraph.h"
 #include "export/output_file.h"
+#include "export/pprof.h"
+#include "export/prof.h"
+#include "export/speedscope.h"
 #include "export/sscope.h"
 
 namespace stepscope {
@@ -40,19 +46,58 @@ Result<LeftOut> write_sscope(const Trace& trace, const std::string& path) {
   return LeftOut{};
 }
 
+Result<LeftOut> write_prof(const Trace& trace, const std::string& path) {
+  if (Status status = write_prof_file(trace, path); !status) return status;
+  LeftOut left_out;
+  if (trace.slices().size() != 0) left_out.push_back("the timeline: a .prof holds sums only");
+  return left_out;
+}
+
 // A longer suffix comes before one that it ends with.
-constexpr std::array<ExportFormat, 3> kFormats = {{
-    {"sscope", ".sscope", "Stepscope's own: smallest, opens fastest", false, write_sscope},
-    {"kineto", ".pt.trace.json", "PyTorch's layout: TensorBoard, HTA, Perfetto", true,
-     write_kineto},
-    {"chrome", ".json", "Chrome trace events: Perfetto, chrome://tracing", true, write_chrome},
-}};
+constexpr std::array kFormats = {
+    ExportFormat{"sscope", ".sscope", "Stepscope's own: smallest, opens fastest", false,
+                 write_sscope},
+    ExportFormat{"kineto", ".pt.trace.json", "PyTorch's layout: TensorBoard, HTA, Perfetto", true,
+                 write_kineto},
+    ExportFormat{"speedscope", ".speedscope.json", "speedscope's JSON, a profile per thread", true,
+                 write_speedscope},
+    ExportFormat{"prof", ".prof", "cProfile's: pstats, snakeviz, gprof2dot, flameprof", false,
+                 write_prof},
+    ExportFormat{"chrome", ".json", "Chrome trace events: Perfetto, chrome://tracing", true,
+                 write_chrome},
+    ExportFormat{"flamegraph", ".svg", "a flame graph for any browser: zoom, search", false,
+                 write_flamegraph},
+    ExportFormat{"collapsed", ".collapsed .folded", "folded stacks: flamegraph.pl, inferno", true,
+                 write_collapsed},
+    ExportFormat{"callgrind", ".callgrind callgrind.out.*", "KCachegrind, gprof2dot", true,
+                 write_callgrind},
+    ExportFormat{"pprof", ".pb.gz .pprof", "pprof's profile.proto: go tool pprof", false,
+                 write_pprof},
+};
 
 std::string_view without_compression(std::string_view path) {
   for (const std::string_view suffix : {".gz", ".zst"}) {
     if (path.ends_with(suffix)) return path.substr(0, path.size() - suffix.size());
   }
   return path;
+}
+
+bool matches(std::string_view path, std::string_view name_or_suffix) {
+  if (!name_or_suffix.ends_with('*')) return path.ends_with(name_or_suffix);
+  name_or_suffix.remove_suffix(1);
+  return path.substr(path.rfind('/') + 1).starts_with(name_or_suffix);  // npos + 1 is 0
+}
+
+bool matches(std::string_view path, const ExportFormat& format) {
+  std::string_view names = format.suffix;
+  while (!names.empty()) {
+    const size_t end = std::min(names.find(' '), names.size());
+    const std::string_view name = names.substr(0, end);
+    if (matches(path, name)) return true;
+    if (format.can_compress && matches(without_compression(path), name)) return true;
+    names.remove_prefix(std::min(end + 1, names.size()));
+  }
+  return false;
 }
 
 }  // namespace
@@ -66,11 +111,9 @@ const ExportFormat* find_export_format(std::string_view name) {
 }
 
 const ExportFormat* find_export_format_of_path(std::string_view path) {
-  for (const ExportFormat& format : kFormats) {
-    if (path.ends_with(format.suffix)) return &format;
-    if (format.can_compress && without_compression(path).ends_with(format.suffix)) return &format;
-  }
-  return nullptr;
+  const auto at = std::find_if(kFormats.begin(), kFormats.end(),
+                               [&](const ExportFormat& format) { return matches(path, format); });
+  return at == kFormats.end() ? nullptr : &*at;
 }
 
 }  // namespace stepscope

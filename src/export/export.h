@@ -16,8 +16,10 @@
 namespace stepscope {
 
 struct ExportFormat {
-  std::string_view name;     // as in `convert --to`
-  std::string_view suffix;   // of the file's name, before .gz or .zst
+  std::string_view name;  // as in `convert --to`
+  // Of the file's name, before .gz or .zst; several are separated by a space. "callgrind.out.*" is
+  // how the name begins.
+  std::string_view suffix;
   std::string_view summary;  // one line for --help
   bool can_compress;         // takes .gz and .zst after the suffix
   // "-" is standard output. The file is whole or not there at all. Gives a sentence for each thing

@@ -6,27 +6,10 @@
 #include <array>
 #include <cmath>
 
+#include "export/utf8_text.h"
+
 namespace stepscope::json {
 namespace {
-
-bool is_continuation(unsigned char byte) { return (byte & 0xC0) == 0x80; }
-
-// Bytes of the UTF-8 character that `text` starts with; 0 where it starts with none.
-size_t utf8_length(std::string_view text) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(0);
-  if (first < 0x80) return 1;
-  const size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  if (first < 0xC2 || first > 0xF4 || text.size() < length) return 0;
-  for (size_t i = 1; i < length; ++i) {
-    if (!is_continuation(byte(i))) return 0;
-  }
-  if (first == 0xE0 && byte(1) < 0xA0) return 0;  // a longer form than needed
-  if (first == 0xED && byte(1) > 0x9F) return 0;  // half of a surrogate pair
-  if (first == 0xF0 && byte(1) < 0x90) return 0;
-  if (first == 0xF4 && byte(1) > 0x8F) return 0;  // beyond U+10FFFF
-  return length;
-}
 
 bool is_plain(char c) {
   const auto byte = static_cast<unsigned char>(c);

@@ -47,15 +47,19 @@ std::string resolve_links(const std::string& path) {
 
 }  // namespace
 
-OutputFile::OutputFile(std::string path, std::string name)
+OutputFile::OutputFile(std::string path, std::string name, Compression compression)
     : path_(std::move(path)), name_(std::move(name)) {
-  if (path_.ends_with(".gz")) compressor_ = make_gzip_compressor();
-  if (path_.ends_with(".zst")) compressor_ = make_zstd_compressor();
+  if (compression == Compression::kGzip || path_.ends_with(".gz")) {
+    compressor_ = make_gzip_compressor();
+  } else if (path_.ends_with(".zst")) {
+    compressor_ = make_zstd_compressor();
+  }
 }
 
-Result<std::unique_ptr<OutputFile>> OutputFile::create(const std::string& path) {
-  std::unique_ptr<OutputFile> file(path == "-" ? new OutputFile("-", "standard output")
-                                               : new OutputFile(path, path));
+Result<std::unique_ptr<OutputFile>> OutputFile::create(const std::string& path,
+                                                       Compression compression) {
+  const std::string name = path == "-" ? "standard output" : path;
+  std::unique_ptr<OutputFile> file(new OutputFile(path, name, compression));
   if (Status status = file->open_target(); !status) return status;
   return file;
 }

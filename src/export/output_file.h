@@ -20,10 +20,16 @@ namespace stepscope {
 
 class Compressor;
 
+enum class Compression {
+  kByName,  // .gz, .zst; else none
+  kGzip,
+};
+
 class OutputFile {
  public:
   // Fails with "<path>: <why>": no such folder, no permission, is a directory.
-  static Result<std::unique_ptr<OutputFile>> create(const std::string& path);
+  static Result<std::unique_ptr<OutputFile>> create(const std::string& path,
+                                                    Compression compression = Compression::kByName);
 
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
@@ -40,7 +46,7 @@ class OutputFile {
   uint64_t bytes_appended() const { return bytes_appended_; }
 
  private:
-  OutputFile(std::string path, std::string name);
+  OutputFile(std::string path, std::string name, Compression compression);
   Status open_target();
   void write_buffer(bool is_last);
   void write_raw(std::string_view bytes);

@@ -4,7 +4,10 @@
 
 #include "ingest/byte_source.h"
 #include "ingest/chrome_json.h"
+#include "ingest/collapsed.h"
 #include "ingest/megengine_static.h"
+#include "ingest/prof.h"
+#include "ingest/speedscope.h"
 #include "ingest/sscope.h"
 #include "ingest/torch_memory_timeline.h"
 #include "ingest/trace_paths.h"
@@ -22,8 +25,11 @@ struct Format {
 
 constexpr Format kFormats[] = {
     {looks_like_sscope, load_sscope},
+    {looks_like_prof, load_prof},
     {looks_like_torch_memory_timeline, load_torch_memory_timeline},
     {looks_like_megengine_static, load_megengine_static},
+    {looks_like_speedscope, load_speedscope},
+    {looks_like_collapsed, load_collapsed},  // before JSON: a stack may begin with "["
     {looks_like_chrome_json, load_chrome_json},
 };
 

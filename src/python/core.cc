@@ -21,6 +21,7 @@
 #include "ingest/load.h"
 #include "python/arrow_capsule.h"
 #include "python/exit_watch.h"
+#include "python/call_stats_binding.h"
 #include "python/record_binding.h"
 #include "python/trace_fault.h"
 #include "python/tracer_binding.h"
@@ -53,7 +54,7 @@ std::shared_ptr<const Table> make_view_of(const std::shared_ptr<const Trace>& tr
                                           int64_t limit, std::optional<std::string> filter,
                                           std::optional<std::pair<int64_t, int64_t>> range,
                                           std::optional<std::string> track,
-                                          std::optional<std::string> by, int depth) {
+                                          std::optional<std::string> by, int depth, bool heaviest) {
   nb::gil_scoped_release release;
   TableOptions options;
   options.sort = std::move(sort).value_or("");
@@ -63,6 +64,7 @@ std::shared_ptr<const Table> make_view_of(const std::shared_ptr<const Trace>& tr
   options.track = std::move(track).value_or("");
   options.by = std::move(by).value_or("");
   options.depth = depth;
+  options.heaviest = heaviest;
   return share(make_view(*trace, name, options));
 }
 
@@ -160,7 +162,8 @@ NB_MODULE(_core, m) {
       .def_prop_ro("notes", [](const Trace& trace) { return trace.stats().notes(); })
       .def("view", &make_view_of, nb::arg("name"), nb::kw_only(), nb::arg("sort") = nb::none(),
            nb::arg("limit") = -1, nb::arg("filter") = nb::none(), nb::arg("range") = nb::none(),
-           nb::arg("track") = nb::none(), nb::arg("by") = nb::none(), nb::arg("depth") = -1)
+           nb::arg("track") = nb::none(), nb::arg("by") = nb::none(), nb::arg("depth") = -1,
+           nb::arg("heaviest") = false)
       .def(
           "sql",
           [](const std::shared_ptr<const Trace>& trace, const std::string& query) {
@@ -176,8 +179,12 @@ NB_MODULE(_core, m) {
             nb::gil_scoped_release release;
             const ExportFormat* format = find_export_format_of_path(path);
             if (format == nullptr) {
-              throw TraceFault(path + ": no format is known by that name; end it in .sscope, " +
-                               ".json or .pt.trace.json");
+              std::string suffixes;
+              for (const ExportFormat& known : export_formats()) {
+                suffixes += (suffixes.empty() ? "" : ", ") + std::string(known.suffix);
+              }
+              throw TraceFault(path + ": no format is known by that name; end it in one of " +
+                               suffixes);
             }
             return value_or_throw(format->write(*trace, path));
           },
@@ -189,6 +196,7 @@ NB_MODULE(_core, m) {
     for (const View& view : views()) names.emplace_back(view.name, view.summary);
     return names;
   });
+  bind_call_stats(m);
   bind_recorder(m);
   bind_tracer(m);
   bind_exit_watch(m);

@@ -164,7 +164,9 @@ struct SampleColumns {
 };
 
 // What a `.prof` holds: who called whom how often and for how long, with no timeline. A caller of
-// kNoFrame is the root: the row is then the callee's own total.
+// kNoFrame is the root: the row is then the callee's own total. Where a file only counts the calls
+// of a caller, both times are kNoCallTimeNs.
+inline constexpr int64_t kNoCallTimeNs = -1;
 struct CallEdgeColumns {
   std::vector<FrameId> caller;
   std::vector<FrameId> callee;

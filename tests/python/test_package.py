@@ -53,6 +53,12 @@ def test_operators_have_calls_self_and_total_time(trace: stepscope.Trace) -> Non
 COLUMNS = ("calls", "self_host_ns", "total_host_ns")
 
 
+def test_tree_has_its_heaviest_path(trace: stepscope.Trace) -> None:
+    table = trace.tree(heaviest=True)
+    assert table["name"] == ["aten::linear"]
+    assert table["others_ns"] == [20_000]
+
+
 @pytest.mark.parametrize("view", [name for name, _ in stepscope._core.views()])
 def test_every_view_is_a_method_and_agrees_with_the_command(
     trace: stepscope.Trace,

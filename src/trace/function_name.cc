@@ -1,4 +1,4 @@
-#include "analyze/function_name.h"
+#include "trace/function_name.h"
 
 #include <charconv>
 #include <optional>
@@ -43,6 +43,13 @@ FunctionName parse_function_name(std::string_view text) {
   if (const auto name = parse_kineto(text)) return *name;
   if (const auto name = parse_viztracer(text)) return *name;
   return {text, "", 0};
+}
+
+std::string_view last_name(std::string_view name) {
+  // A name in brackets may have a point in it: "<generic parameters of A.f>".
+  const size_t open = name.ends_with('>') ? name.rfind('<') : std::string_view::npos;
+  const size_t point = open == std::string_view::npos ? name.rfind('.') : name.rfind('.', open);
+  return point == std::string_view::npos ? name : name.substr(point + 1);
 }
 
 }  // namespace stepscope

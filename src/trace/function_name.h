@@ -15,7 +15,14 @@ struct FunctionName {
   int64_t line = 0;       // 0 where it is unknown
 };
 
+// Where cProfile says that a function of C is, with line 0.
+inline constexpr std::string_view kBuiltInFile = "~";
+
 // Refers to the text.
 FunctionName parse_function_name(std::string_view text);
+
+// The name that a function has for cProfile: the end of its qualified one. "f" of "A.f", "<lambda>"
+// of "g.<locals>.<lambda>". Refers to the name.
+std::string_view last_name(std::string_view name);
 
 }  // namespace stepscope
