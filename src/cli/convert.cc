@@ -27,6 +27,7 @@ Examples:
   stepscope convert trace.json trace.sscope            smaller, and opens at once
   stepscope convert trace.sscope trace.json.gz         for Perfetto, chrome://tracing
   stepscope convert trace.json run.pt.trace.json       in PyTorch's layout, for HTA
+  stepscope convert run.sscope run.prof                for pstats, snakeviz, gprof2dot
   stepscope convert trace.sscope - --to chrome | head  to standard output)";
 
 struct Options {
