@@ -117,6 +117,9 @@ TEST(ProfDecoder, FaultsAreToldInOneLine) {
   EXPECT_EQ(fault("{)\3u\1\0\0\0\xff"_m), "x.prof: byte 8: a text is not UTF-8");
   EXPECT_EQ(fault("{)\3r\0\0\0\0"_m), "x.prof: byte 8: means an object that is not there");
   EXPECT_EQ(fault("{\xa9\3r\0\0\0\0"_m), "x.prof: byte 8: expected a text, found another object");
+  EXPECT_EQ(fault("{\xf2\0\0\0\0"_m), "x.prof: byte 2: a mark on what is no object");
+  EXPECT_EQ(fault("{)\3z\1al\2\0\0\0\1\0\0\0"_m),
+            "x.prof: byte 15: a number with a zero before it");
   EXPECT_EQ(fault("{)\3z\1al\6\0\0\0"_m), "x.prof: byte 11: a number of more than 64 bits");
   EXPECT_EQ(fault("{)\3z\1al\0\0\0\x80"_m), "x.prof: byte 11: a number of more than 64 bits");
   EXPECT_EQ(fault("{)\3z\1al\5\0\0\0\0\0\0\0\0\0\0\0\x08\0"_m),
