@@ -12,13 +12,13 @@
 #include <utility>
 #include <vector>
 
-#include "base/flat_map.h"
 #include "analyze/launches.h"
 #include "analyze/operator_rules.h"
 #include "analyze/operator_walk.h"
 #include "analyze/shapes.h"
 #include "analyze/slice_filter.h"
 #include "analyze/views.h"
+#include "base/flat_map.h"
 
 namespace stepscope {
 namespace {

@@ -32,6 +32,7 @@ Examples:
   stepscope convert runs/monday run.speedscope.json    for speedscope.app
   stepscope convert runs/monday callgrind.out.monday   for KCachegrind, callgrind_annotate
   stepscope convert runs/monday run.pb.gz              for go tool pprof
+  stepscope convert run.sscope run.prof                for pstats, snakeviz, gprof2dot
   stepscope convert trace.sscope - --to chrome | head  to standard output)";
 
 struct Options {

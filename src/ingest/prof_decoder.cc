@@ -96,6 +96,9 @@ class Decoder {
     type.code = static_cast<char>(byte & ~kMarked);
     type.mark = kNoMark;
     if ((byte & kMarked) != 0) {
+      if (type.code == 'r' || type.code == 'R' || type.code == '0') {
+        return fail("a mark on what is no object");
+      }
       type.mark = objects_.size();
       objects_.emplace_back();
     }
@@ -189,6 +192,7 @@ class Decoder {
       if (!read(digit)) return false;
       if (digit > 0x7fff) return fail("a number has a digit of more than 15 bits");
       if (i + 1 == kMaxDigits && digit > kMaxLast) return fail("a number of more than 64 bits");
+      if (i + 1 == digits && digit == 0) return fail("a number with a zero before it");
       sum |= uint64_t{digit} << (15 * i);
     }
     value = count < 0 ? -static_cast<int64_t>(sum) : static_cast<int64_t>(sum);

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import marshal
 import os
 import pathlib
 import random
@@ -178,6 +179,41 @@ def test_damaged_gzip_is_said_to_be_damaged(stepscope: Run, write_trace: WriteTr
     result = stepscope("report", path)
     assert result.returncode == 0
     assert "damaged" in result.stdout
+
+
+def make_prof() -> bytes:
+    functions = [(f"/home/user/module_{i % 7}.py", i, f"function_{i}") for i in range(60)]
+    return marshal.dumps(
+        {key: (1, i, 0.5, 1.5, dict.fromkeys(functions[:i % 5], (1, 1, 0.25, 0.5)))
+         for i, key in enumerate(functions)}
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("cut", [1, 2, 100, 3000])
+def test_prof_without_its_end_is_refused(stepscope: Run, tmp_path: pathlib.Path, cut: int) -> None:
+    path = tmp_path / "cut.prof"
+    path.write_bytes(make_prof()[:-cut])
+    expect_one_line(stepscope("report", path), path, "byte ")
+
+
+def test_prof_of_something_else_is_refused(stepscope: Run, tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "other.prof"
+    for content in ({("a", 1, "f"): (1, 1)}, {("a", 1, "f"): None}, {("a", "b", "f"): (1,) * 5}):
+        path.write_bytes(marshal.dumps(content))
+        expect_one_line(stepscope("report", path), path, "byte ", "expected")
+
+
+def test_damaged_prof_never_crashes(stepscope: Run, tmp_path: pathlib.Path) -> None:
+    rng = random.Random(5)
+    path = tmp_path / "damaged.prof"
+    for _ in range(40):
+        data = bytearray(make_prof())
+        for _ in range(rng.choice([1, 3, 30])):
+            data[rng.randrange(8, len(data))] = rng.randrange(256)
+        path.write_bytes(data)
+        result = stepscope("report", path, "--view", "callers")
+        if result.returncode != 0:
+            expect_one_line(result, path)
 
 
 @pytest.mark.parametrize("cut", [20, 200, 700, 1500])

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import marshal
 import pathlib
 import subprocess
 from collections.abc import Callable
@@ -73,6 +74,26 @@ def test_format_is_found_by_the_name_or_given(stepscope: Run, trace: pathlib.Pat
     packed = trace.with_name("packed.json.gz")
     stepscope("convert", trace, packed, check=True)
     assert json.loads(gzip.decompress(packed.read_bytes()))["traceEvents"]
+
+
+def test_functions_become_a_prof(stepscope: Run, tmp_path: pathlib.Path) -> None:
+    place = {"ph": "X", "pid": 1, "tid": 1, "cat": "python_function"}
+    events = [
+        {**place, "name": "a.py(1): A.run", "ts": 0, "dur": 10},
+        {**place, "name": "a.py(5): f", "ts": 2, "dur": 4},
+    ]
+    trace, prof = tmp_path / "trace.json", tmp_path / "trace.prof"
+    trace.write_text(json.dumps({"traceEvents": events}))
+    result = stepscope("convert", trace, prof, check=True)
+    assert "left out the timeline" in result.stderr
+    assert marshal.loads(prof.read_bytes()) == {
+        ("a.py", 1, "run"): (1, 1, 6e-6, 1e-5, {}),
+        ("a.py", 5, "f"): (1, 1, 4e-6, 4e-6, {("a.py", 1, "run"): (1, 1, 4e-6, 4e-6)}),
+    }
+    for view in ("functions", "callers", "callees"):
+        options = ["--view", view, "--format", "csv", "--sort", "line"]
+        tables = [stepscope("report", path, *options, check=True).stdout for path in (trace, prof)]
+        assert tables[0].replace("A.run", "run") == tables[1]
 
 
 def test_standard_output_takes_every_format(

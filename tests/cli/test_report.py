@@ -27,6 +27,8 @@ VIEWS = [
     "memory",
     "tree",
     "functions",
+    "callers",
+    "callees",
     "tracks",
 ]
 

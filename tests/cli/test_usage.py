@@ -17,6 +17,8 @@ VIEWS = [
     "memory",
     "tree",
     "functions",
+    "callers",
+    "callees",
     "tracks",
 ]
 COMMANDS = ["report", "query", "convert", "doctor"]
