@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import redirect_stdout
 
 import pytest
@@ -22,6 +22,15 @@ from stepscope import cprofile
 from stepscope._core import CallProfiler
 
 IS_PER_THREAD = sys.version_info < (3, 12)
+
+
+@pytest.fixture(autouse=True)
+def no_collections() -> Iterator[None]:
+    """Collections of the garbage of others are calls too."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
 
 
 def twice(n: int) -> int:
