@@ -123,11 +123,10 @@ PyObject* disable(PyObject* self, PyObject*) {
   CallProfiler& profiler = profiler_of(self);
   if (refuse_in_timer(profiler, "disable")) return nullptr;
   if (!remove_profile_hook(reinterpret_cast<ProfilerObject*>(self))) return nullptr;
-  if (std::exchange(profiler.is_enabled, false)) {
-    // Kept, so that the same figures are the same seconds whenever they are asked for.
-    profiler.seconds_per_tick = measure_seconds_per_tick();
-  }
+  const bool was_enabled = std::exchange(profiler.is_enabled, false);
   close_open_calls(profiler);
+  // Kept, so that the same figures are the same seconds whenever they are asked for.
+  if (was_enabled) profiler.seconds_per_tick = measure_seconds_per_tick();
   if (raise_lost_memory(profiler)) return nullptr;
   Py_RETURN_NONE;
 }
