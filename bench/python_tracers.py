@@ -71,14 +71,15 @@ TOOLS = (
         ("{stepscope}", "run", "--c-calls", "-o", "{out}/run"),
         output="run",
     ),
-    # More than its usual million of calls would take it minutes to save.
+    # Keeps the newest calls: all of them would take it a minute to save.
     Tool(
         "viztracer",
-        ("{peers}", "-m", "viztracer", "-o", "{out}/viz.json"),
+        ("{peers}", "-m", "viztracer", "--tracer_entries", "200000", "-o", "{out}/viz.json"),
         output="viz.json",
-        keeps=1e6,
+        keeps=200_000,
     ),
-    Tool("yappi", ("{peers}", "-m", "yappi")),
+    # Its usual clock, CPU time, is a system call for every event.
+    Tool("yappi, wall clock", ("{peers}", "-m", "yappi", "-c", "wall")),
     Tool("pyinstrument", ("{peers}", "-m", "pyinstrument")),
 )
 
