@@ -84,6 +84,7 @@ pytest-3.%: build
 .PHONY: bench
 bench: build build-benchmarks  ## Measure against peers and limits
 	@scripts/setup peers
+	@for version in $(OTHER_PYTHONS); do scripts/setup peers $$version; done
 	$(VENV)/bin/python bench/run.py
 
 build-benchmarks: build-release

@@ -1,8 +1,8 @@
 """Measures against peers, limits and the project's goals; `make bench` runs it.
 
-Prints a table of loading traces and one of recording. CPU time is user + system of the whole
-process (of other Python tools: of the load alone, without imports), the median of interleaved runs,
-so that a busy machine disturbs all alike. Nothing is asserted.
+Prints a table of loading traces, one of recording and those of bench/python_tracers.py. CPU time is
+user + system of the whole process (of other Python tools: of the load alone, without imports), the
+median of interleaved runs, so that a busy machine disturbs all alike. Nothing is asserted.
 
   BENCH_MB             size of the generated trace (300)
   BENCH_REPEATS        runs of stepscope and of the bare simdjson pass (5)
@@ -21,6 +21,8 @@ import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
+
+import python_tracers
 
 ROOT = Path(__file__).resolve().parent.parent
 BIN = ROOT / "build/release/bin"
@@ -266,7 +268,7 @@ def main() -> int:
                 ratio = ours_packed.cpu_s / ours_json.cpu_s
                 print_goal(f".sscope / JSON, {what}, CPU", ratio, 0.1, "x")
     measure_recorder()
-    return 0
+    return python_tracers.main()
 
 
 if __name__ == "__main__":

@@ -11,7 +11,8 @@ execute_process(COMMAND ${Python_EXECUTABLE} -m nanobind --cmake_dir
   OUTPUT_VARIABLE nanobind_ROOT OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
 find_package(nanobind CONFIG QUIET)
 file(GLOB python_sources CONFIGURE_DEPENDS
-  ${PROJECT_SOURCE_DIR}/src/python/*.cc ${PROJECT_SOURCE_DIR}/src/collect/python/*.cc)
+  ${PROJECT_SOURCE_DIR}/src/python/*.cc ${PROJECT_SOURCE_DIR}/src/collect/python/*.cc
+  ${PROJECT_SOURCE_DIR}/src/collect/python/*/*.cc)
 if(NOT nanobind_FOUND)
   message(STATUS "stepscope: ${Python_EXECUTABLE} has no nanobind (make setup); extension not built")
   return()

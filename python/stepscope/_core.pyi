@@ -1,6 +1,8 @@
 """The C++ core. Private: use the names of the package."""
 
-from typing import Any
+from collections.abc import Callable
+from types import CodeType
+from typing import Any, NamedTuple
 
 __version__: str
 
@@ -131,3 +133,32 @@ def stop_tracing() -> str: ...
 def is_tracing() -> bool: ...
 def continue_in_child() -> None: ...
 def watch_exit(os: object) -> None: ...
+
+# The cProfile drop-in.
+class profiler_subentry(NamedTuple):  # noqa: N801
+    code: CodeType | str
+    callcount: int
+    reccallcount: int
+    totaltime: float
+    inlinetime: float
+
+class profiler_entry(NamedTuple):  # noqa: N801
+    code: CodeType | str
+    callcount: int
+    reccallcount: int
+    totaltime: float
+    inlinetime: float
+    calls: list[profiler_subentry] | None
+
+class CallProfiler:
+    def __init__(
+        self,
+        timer: Callable[[], float] | None = None,
+        timeunit: float = 0.0,
+        subcalls: bool = True,
+        builtins: bool = True,
+    ) -> None: ...
+    def enable(self, subcalls: bool = True, builtins: bool = True) -> None: ...
+    def disable(self) -> None: ...
+    def clear(self) -> None: ...
+    def getstats(self) -> list[profiler_entry]: ...

@@ -17,6 +17,7 @@
 #include "analyze/render.h"
 #include "analyze/sql.h"
 #include "analyze/views.h"
+#include "collect/python/cprofile/call_profiler.h"
 #include "export/export.h"
 #include "ingest/load.h"
 #include "python/arrow_capsule.h"
@@ -200,4 +201,5 @@ NB_MODULE(_core, m) {
   bind_recorder(m);
   bind_tracer(m);
   bind_exit_watch(m);
+  if (!cprofile::add_call_profiler(m.ptr())) throw nb::python_error();
 }
