@@ -16,12 +16,12 @@ import importlib.machinery
 import io
 import marshal
 import os
-import pstats
 import sys
 import types
 from types import CodeType
 from typing import Any, TypeAlias
 
+from stepscope import pstats
 from stepscope._core import CallProfiler
 
 __all__ = ["Profile", "run", "runctx"]

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "collect/python/c_function_name.h"
 #include "collect/recorder/intern_cache.h"
 #include "collect/recorder/recorder.h"
 #include "collect/stepscope/record.h"
@@ -19,32 +20,6 @@ std::string take_text(PyObject* text) {
   return result;
 }
 
-std::string module_of(const PyCFunctionObject* function) {
-  PyObject* module = function->m_module;
-  if (module == nullptr) return "";
-  if (PyUnicode_Check(module)) {
-    Py_INCREF(module);
-    return take_text(module);
-  }
-  return PyModule_Check(module) ? take_text(PyModule_GetNameObject(module)) : "";
-}
-
-std::string name_of(const PyCFunctionObject* function) {
-  const char* name = function->m_ml->ml_name;
-  PyObject* self = function->m_self;
-  if (self != nullptr && !PyModule_Check(self)) {
-    PyObject* key = PyUnicode_FromString(name);
-    PyObject* method = key == nullptr ? nullptr : _PyType_Lookup(Py_TYPE(self), key);
-    Py_XDECREF(key);
-    if (method != nullptr &&
-        (Py_IS_TYPE(method, &PyMethodDescr_Type) || Py_IS_TYPE(method, &PyClassMethodDescr_Type))) {
-      if (std::string text = take_text(PyObject_Repr(method)); !text.empty()) return text;
-    }
-  }
-  const std::string module = module_of(function);
-  return "<built-in method " + (module.empty() ? "" : module + ".") + name + ">";
-}
-
 template <typename MakeName>
 uint32_t find_label(const PyMethodDef* method, MakeName&& make_name) {
   return g_labels.find(method, [&] {
@@ -59,9 +34,9 @@ uint32_t find_label(const PyMethodDef* method, MakeName&& make_name) {
 }  // namespace
 
 uint32_t find_c_function_label(PyObject* function) {
-  if (!PyCFunction_Check(function)) return 0;
+  if (!is_c_function(function)) return 0;
   const auto* c_function = reinterpret_cast<const PyCFunctionObject*>(function);
-  return find_label(c_function->m_ml, [&] { return name_of(c_function); });
+  return find_label(c_function->m_ml, [&] { return take_text(build_c_function_name(function)); });
 }
 
 uint32_t find_c_method_label(PyMethodDescrObject* method) {

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "collect/python/c_function_labels.h"
+#include "collect/python/c_function_name.h"
 #include "collect/python/call_writer.h"
 #include "collect/python/code_labels.h"
 #include "collect/python/hooks.h"
@@ -125,7 +126,7 @@ PyObject* on_end(PyObject*, PyObject* const* args, size_t, PyObject*) {
 // As cProfile has it: functions and methods that are written in C; neither classes nor objects with
 // __call__.
 uint32_t find_label(PyObject* callable, PyObject* first_argument) {
-  if (PyCFunction_Check(callable)) return find_c_function_label(callable);
+  if (is_c_function(callable)) return find_c_function_label(callable);
   if (Py_IS_TYPE(callable, &PyMethodDescr_Type) && first_argument != g_missing) {
     return find_c_method_label(reinterpret_cast<PyMethodDescrObject*>(callable));
   }
