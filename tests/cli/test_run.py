@@ -439,3 +439,33 @@ def test_a_live_run_can_be_read(tmp_path: Path) -> None:
         time.sleep(0.5)
         assert calls(tmp_path / "run")["work"] > 10
         process.kill()
+
+
+@pytest.mark.heavy
+def test_a_hundred_million_calls_fit_into_memory(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        "script.py",
+        """
+        def a(x): return b(x) if x & 1 else c(x)
+        def b(x): return x
+        def c(x): return d(x)
+        def d(x): return x
+        def main(n):
+            for i in range(n): a(i)
+        main(40_000_000)
+        """,
+    )
+    command = [STEPSCOPE, "run", "--python", PYTHON, "-o", "run", "script.py"]
+    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0
+    # Of the program and of the report that follows it, whichever takes more.
+    assert usage.ru_maxrss << 10 < 4e9
+    found = table(tmp_path / "run", "--view", "functions")
+    counts = dict(zip(found["name"], found["calls"], strict=True))
+    assert [counts[name] for name in "abcd"] == [40_000_000, 20_000_000, 20_000_000, 20_000_000]
+    assert "records_dropped" not in found["stats"]
+    size = sum(path.stat().st_size for path in (tmp_path / "run").iterdir())
+    assert size < 8 * 100_000_000
