@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <string>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "analyze/call_stats.h"
+#include "base/flat_map.h"
 #include "export/prof.h"
 #include "export/prof_encoder.h"
 #include "ingest/prof_decoder.h"
@@ -36,8 +38,9 @@ nb::object to_text(std::string_view text) {
   return nb::steal(object);
 }
 
-// A profile from and to Python's dictionary of it. Objects that are wanted again and again (texts,
-// functions) are made once.
+// A profile from Python's dictionary of it. Texts and functions come again and again as the same
+// objects, and are known by their addresses: none of them can go while the dictionary is read, as
+// nothing is called that could change it.
 class DictReader {
  public:
   CallProfile read(nb::handle stats) {
@@ -65,17 +68,26 @@ class DictReader {
   static void check(bool is_sound, const char* message) {
     if (!is_sound) throw nb::type_error(message);
   }
+  static uint64_t address(PyObject* object) { return reinterpret_cast<uintptr_t>(object); }
   static int64_t read_int(PyObject* object) {
+    check(PyLong_Check(object), "counts and lines must be int");
     const long long value = PyLong_AsLongLong(object);
     if (value == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
     return value;
   }
   static double read_seconds(PyObject* object) {
+    check(PyFloat_Check(object) || PyLong_Check(object), "times must be float or int");
     const double value = PyFloat_AsDouble(object);
     if (value == -1.0 && PyErr_Occurred() != nullptr) throw nb::python_error();
     return value;
   }
   StringId read_text(PyObject* object) {
+    if (const uint32_t* known = texts_.find(address(object))) return StringId{*known};
+    const StringId text = read_new_text(object);
+    texts_.try_emplace(address(object), index(text));
+    return text;
+  }
+  StringId read_new_text(PyObject* object) {
     check(PyUnicode_Check(object), "a function's file and name must be str");
     Py_ssize_t size = 0;
     if (const char* text = PyUnicode_AsUTF8AndSize(object, &size)) {
@@ -88,6 +100,12 @@ class DictReader {
         {PyBytes_AS_STRING(bytes.ptr()), static_cast<size_t>(PyBytes_GET_SIZE(bytes.ptr()))});
   }
   uint32_t read_function(PyObject* key) {
+    if (const uint32_t* known = functions_.find(address(key))) return *known;
+    const uint32_t function = read_new_function(key);
+    functions_.try_emplace(address(key), function);
+    return function;
+  }
+  uint32_t read_new_function(PyObject* key) {
     check(PyTuple_Check(key) && PyTuple_GET_SIZE(key) == 3,
           "a function must be a tuple (file, line, name)");
     CallProfile::Function function;
@@ -121,8 +139,10 @@ class DictReader {
   }
 
   CallProfile profile_;
+  FlatMap texts_, functions_;  // by address
 };
 
+// The dictionary of a profile. Texts and functions are made once.
 class DictWriter {
  public:
   explicit DictWriter(const CallProfile& profile) : profile_(profile) {}
