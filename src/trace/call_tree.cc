@@ -36,6 +36,13 @@ CallTree::Function function_of_text(std::string text) {
   return function;
 }
 
+// A recording's steps lie on a track of their own, beside the calls that they are made of.
+bool holds_steps(const Trace& trace, const Track& track) {
+  if (track.kind != TrackKind::kAsync) return false;
+  const LabelId first = trace.slices().label[track.first_slice];
+  return trace.labels()[first].kind == SliceKind::kStep;
+}
+
 }  // namespace
 
 CallTree::CallTree(uint32_t max_levels) : nodes_(1), slots_(1024, 0), max_levels_(max_levels) {}
@@ -193,6 +200,7 @@ CallTree CallTree::build(const Trace& trace, const SliceScope& scope, uint32_t m
       tree.left_out_streams_ = true;
       continue;
     }
+    if (scope.tracks.empty() && holds_steps(trace, track)) continue;
     tree.add_track(trace, track, scope, function_of_label);
   }
   if (!tree.is_empty()) {
