@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "collect/python/tracer.h"
+#include "collect/recorder/recorder.h"
+#include "collect/stepscope/record.h"
 #include "python/trace_fault.h"
 
 namespace nb = nanobind;
@@ -19,6 +21,14 @@ using Patterns = std::vector<std::string>;
 
 void start(bool c_calls, bool from_main, int64_t min_duration_ns, Patterns only, Patterns exclude,
            Patterns library_folders, const std::string& threads, const std::string& own_folder) {
+  // The hot path writes into this extension's own recorder.
+  if (stepscope_record_table(STEPSCOPE_RECORD_VERSION)->is_recording() != 0 &&
+      !Recorder::is_recording()) {
+    throw TraceFault(
+        "this program brings a recorder of its own (libstepscope_record), which Python calls "
+        "cannot "
+        "be added to");
+  }
   const Status status = start_tracer({
       .c_calls = c_calls,
       .from_main = from_main,

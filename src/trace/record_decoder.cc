@@ -5,6 +5,7 @@
 #include <string>
 
 #include "format/pool_layout.h"
+#include "trace/file_schema.h"
 
 namespace stepscope {
 namespace {
@@ -130,9 +131,7 @@ void RecordDecoder::read_record(Thread& thread, const Record& record,
     case RecordKind::kEnd:
       return end(thread, record.value, now_ns);
     case RecordKind::kInstant:
-      builder_.add_slice(current(thread).track, now_ns, 0,
-                         definitions_.label(LabelId{record.value}));
-      return;
+      return add_instant(thread, definitions_.label(LabelId{record.value}), now_ns);
     case RecordKind::kCounterI64:
     case RecordKind::kCounterF64: {
       const double value = record.kind == RecordKind::kCounterF64
@@ -224,6 +223,14 @@ RecordDecoder::Context& RecordDecoder::current(Thread& thread) {
     context.untrusted = context.open.size();
   }
   return context;
+}
+
+void RecordDecoder::add_instant(Thread& thread, LabelId id, int64_t now_ns) {
+  const Label& label = builder_.labels()[id];
+  if (builder_.strings().view(label.category) == kConcurrentProfilersKey) {
+    return definitions_.note_concurrent_profiler(builder_.strings().view(label.name));
+  }
+  builder_.add_slice(current(thread).track, now_ns, 0, id);
 }
 
 void RecordDecoder::begin(Thread& thread, LabelId label, int64_t now_ns) {

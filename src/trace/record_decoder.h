@@ -97,6 +97,7 @@ class RecordDecoder {
                      int64_t now_ns);
   void enter(Thread& thread, uint32_t context);
   Context& current(Thread& thread);
+  void add_instant(Thread& thread, LabelId label, int64_t now_ns);
   void begin(Thread& thread, LabelId label, int64_t now_ns);
   void end(Thread& thread, uint32_t label_plus_1, int64_t now_ns);
   void end_without_begin(Thread& thread, LabelId label, int64_t now_ns);

@@ -303,6 +303,18 @@ def test_another_profiler_is_told_of_once(tmp_path: Path) -> None:
     assert any("cProfile ran as well" in note for note in notes)
 
 
+def test_a_profiler_that_the_program_starts_later_is_told_of(tmp_path: Path) -> None:
+    with stepscope.profile(tmp_path / "with"):
+        profile = cProfile.Profile()
+        profile.enable()
+        work()
+        profile.disable()
+    assert any("cProfile ran as well" in note for note in stepscope.load(tmp_path / "with").notes)
+    with stepscope.profile(tmp_path / "without"):
+        work()
+    assert stepscope.load(tmp_path / "without").notes == []
+
+
 @pytest.mark.skipif(sys.version_info >= (3, 12), reason="sys.monitoring has room for several tools")
 def test_c_calls_are_refused_where_another_profiler_has_the_hook(tmp_path: Path) -> None:
     profile = cProfile.Profile()

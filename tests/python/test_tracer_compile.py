@@ -95,3 +95,9 @@ def test_recording_may_begin_and_end_within_compiled_code(tmp_path: Path) -> Non
             plain(10)
         assert calls(tmp_path / str(i))["item"] == 10
     assert model(torch.ones(2)).tolist() == [6.0, 6.0]
+
+
+def test_torch_profiler_beside_it_is_told_of(tmp_path: Path) -> None:
+    with stepscope.profile(tmp_path), torch.profiler.profile():
+        plain(3)
+    assert any("torch.profiler ran as well" in note for note in stepscope.load(tmp_path).notes)

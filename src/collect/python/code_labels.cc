@@ -24,6 +24,7 @@ CodeFilter g_filter;
 std::string g_own_folder;
 uint32_t g_generation = 0;
 Py_ssize_t g_extra_index = -1;
+void (*g_on_new_code)(const PyCodeObject*) = nullptr;
 
 #if PY_VERSION_HEX >= 0x030C0000
 Py_ssize_t request_extra_index(freefunc free) {
@@ -84,13 +85,15 @@ bool is_final(const CodeLabels::Entry& entry) {
 
 }  // namespace
 
-Status CodeLabels::start(CodeFilter filter, std::string own_folder) {
+Status CodeLabels::start(CodeFilter filter, std::string own_folder,
+                         void (*on_new_code)(const PyCodeObject*)) {
   if (g_extra_index < 0) g_extra_index = request_extra_index(&CodeLabels::forget);
   if (g_extra_index < 0) {
     return Status::error("too many tools keep data on code objects (co_extra is full)");
   }
   g_filter = std::move(filter);
   g_own_folder = std::move(own_folder);
+  g_on_new_code = on_new_code;
   ++g_generation;
   entries_.fill({});
   return {};
@@ -116,6 +119,7 @@ CodeLabels::Entry CodeLabels::learn(const PyCodeObject* code) {
   } else {
     entry.mark = mark_of(code, utf8_of(code->co_filename), utf8_of(code->co_qualname));
     if (entry.mark != Mark::kLeftOut) entry.label = label_of(name_of(code));
+    if (g_on_new_code != nullptr) g_on_new_code(code);
     if (extra == nullptr) {
       extra = new Extra;
       if (set_extra(object, extra) != 0) {

@@ -36,8 +36,10 @@ class CodeLabels {
     Mark mark = Mark::kNone;
   };
 
-  // Forgets what earlier filters decided. With the GIL.
-  static Status start(CodeFilter filter, std::string own_folder);
+  // Forgets what earlier filters decided. `on_new_code` is called with each code object that is met
+  // from now on. With the GIL.
+  static Status start(CodeFilter filter, std::string own_folder,
+                      void (*on_new_code)(const PyCodeObject*));
 
   static Entry find(const PyCodeObject* code) {
     const Entry& entry = entries_[place(code)];

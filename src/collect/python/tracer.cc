@@ -6,6 +6,7 @@
 #include "collect/python/call_writer.h"
 #include "collect/python/code_labels.h"
 #include "collect/python/hooks.h"
+#include "collect/python/other_profilers.h"
 #include "collect/python/traced_thread.h"
 #include "collect/recorder/recorder.h"
 #include "format/pool_layout.h"
@@ -24,15 +25,23 @@ const CallHook& choose_hook([[maybe_unused]] const TracerOptions& options) {
 #endif
 }
 
+// Once per function that is called: often enough, and rare enough, to look around.
+void on_new_code(const PyCodeObject* code) {
+  look_for_other_profilers();
+  note_if_profiler(code);
+}
+
 }  // namespace
 
 bool is_tracing() { return g_hook != nullptr; }
 
 Status start_tracer(const TracerOptions& options) {
   if (is_tracing()) return Status::error("Python calls are being recorded already");
-  if (Status status = CodeLabels::start(CodeFilter(options.code), options.own_folder); !status) {
+  if (Status status = CodeLabels::start(CodeFilter(options.code), options.own_folder, on_new_code);
+      !status) {
     return status;
   }
+  forget_other_profilers();
   TracedThread::start(options.threads);
   g_long_calls_only = options.min_duration_ns > 0;
   if (g_long_calls_only) {
