@@ -249,9 +249,11 @@ void add_report(CLI::App& app, Action& action) {
                    "..300us")
       ->type_name("A..B");
   command
-      ->add_option("--by", options->table.by,
-                   "How to group: shape or stack (operators), operator (memory), time (devices)")
-      ->check(CLI::IsMember({"shape", "stack", "operator", "time"}))
+      ->add_option(
+          "--by", options->table.by,
+          "How to group: shape or stack (operators), thread (functions), operator (memory), "
+          "time (devices)")
+      ->check(CLI::IsMember({"shape", "stack", "operator", "time", "thread"}))
       ->type_name("WHAT");
   command->add_option("--depth", options->table.depth, "Levels of the tree")
       ->check(CLI::NonNegativeNumber)

@@ -469,3 +469,23 @@ def test_a_hundred_million_calls_fit_into_memory(tmp_path: Path) -> None:
     assert "records_dropped" not in found["stats"]
     size = sum(path.stat().st_size for path in (tmp_path / "run").iterdir())
     assert size < 8 * 100_000_000
+
+
+def test_functions_are_told_apart_by_thread(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        "script.py",
+        """
+        import threading
+        def work(): pass
+        thread = threading.Thread(target=work, name="other")
+        thread.start()
+        thread.join()
+        work()
+        """,
+    )
+    assert run(tmp_path, "-o", "run", "script.py").returncode == 0
+    found = table(tmp_path / "run", "--view", "functions", "--by", "thread", "--filter", "^work$")
+    names = {re.sub(r"\d+ ", "", str(name)) for name in found["thread"]}
+    assert names == {"(MainThread)", "(other)"}
+    assert found["calls"] == [1, 1]
