@@ -267,8 +267,8 @@ void add_run(CLI::App& app, Action& action, const std::string& called_as) {
   command->footer(
       "Then comes what is run: SCRIPT, a folder or zip file with __main__.py, -m MODULE "
       "or -c CODE,\nand its own arguments.");
-  command->callback([options, command, called_as, &action] {
-    Program program = command->remaining();
+  command->callback([options, &app, called_as, &action] {
+    Program program = app.remaining(true);  // what follows "--" is left to the parent
     if (!program.empty() && program[0] == "--") program.erase(program.begin());
     action = [options, program, called_as] {
       if (program.empty()) return print_usage_error(kCommand, "what is to be run?");

@@ -24,6 +24,16 @@ void print(const Table& table) {
                [](std::string_view chunk) { std::fwrite(chunk.data(), 1, chunk.size(), stderr); });
 }
 
+// As a shell takes it for one word.
+std::string quote(const std::string& text) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,@+";
+  if (!text.empty() && text.find_first_not_of(kPlain) == text.npos) return text;
+  std::string quoted = "'";
+  for (const char c : text) c == '\'' ? quoted += "'\\''" : quoted += c;
+  return quoted + "'";
+}
+
 // The program's own main thread, where there are others: those mostly wait.
 bool has_other_threads(const Trace& trace) {
   size_t threads = 0;
@@ -55,7 +65,7 @@ void print_run_report(const std::string& folder) {
   }
   std::fputs(("\n" + heading + ":\n").c_str(), stderr);
   if (table) print(*table);
-  const std::string more = "stepscope report " + folder + " --view ";
+  const std::string more = "stepscope report " + quote(folder) + " --view ";
   print_remark("the run is in " + folder);
   print_remark("more: " + more + "functions | tree | callers | callees | tracks");
 }

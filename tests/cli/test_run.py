@@ -79,11 +79,12 @@ def folder(tmp_path: Path) -> Path:
         ["-c", "import sys; print(sys.argv, __name__)", "x"],
         ["package"],
         ["program.zip", "-c"],
+        ["--", "script.py", "--", "a"],
     ],
     ids=lambda program: " ".join(program)[:20],
 )
 def test_a_program_sees_the_same(folder: Path, program: list[str]) -> None:
-    without = plain(folder, *program)
+    without = plain(folder, *program[program[0] == "--" :])
     with_us = run(folder, "--quiet", "-o", "run", *program, stdin=subprocess.DEVNULL)
     assert with_us.stdout == without.stdout
     assert with_us.stderr == without.stderr
