@@ -65,17 +65,20 @@ CodeLabels::Mark mark_of(const PyCodeObject* code, std::string_view file, std::s
 }
 
 // The table of names may be full for a moment, until the drain has written it: without its name a
-// function would be lost from the counts, and this happens once per function.
+// function would be lost from the counts, and this happens once per function. A drain that cannot
+// write (a full disk) is waited for once, not at each call.
 uint32_t label_of(const std::string& name) {
   constexpr int kTries = 100;
   constexpr useconds_t kPauseUs = 200;
-  uint32_t label = 0;
-  for (int i = 0; i < kTries && Recorder::is_recording(); ++i) {
-    label = Recorder::definitions().label(name, "python_function", STEPSCOPE_PYTHON);
-    if (label != 0) break;
+  static bool is_worth_waiting = true;
+  for (int i = 0;; ++i) {
+    const uint32_t label = Recorder::definitions().label(name, "python_function", STEPSCOPE_PYTHON);
+    if (label != 0 || !is_worth_waiting || i == kTries) {
+      is_worth_waiting = label != 0;
+      return label;
+    }
     ::usleep(kPauseUs);
   }
-  return label;
 }
 
 // Without a label it is asked for again.
