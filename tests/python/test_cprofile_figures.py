@@ -21,7 +21,7 @@ import stepscope.cprofile
 
 PROGRAMS = pathlib.Path(__file__).resolve().parent.parent / "programs"
 # Which thread runs when is not the program's to say, nor is then the order of events.
-WITH_THREADS = {"threads", "many_threads"}
+WITH_THREADS = {"deep_threads", "many_threads", "threads"}
 
 
 def load_main(program: str) -> Callable[[], object]:

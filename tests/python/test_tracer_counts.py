@@ -10,7 +10,7 @@ import pytest
 
 COUNTER = Path(__file__).parent / "count_calls.py"
 PROGRAMS = sorted(path.stem for path in (Path(__file__).parent.parent / "programs").glob("*.py"))
-WITH_THREADS = {"threads", "many_threads"}
+WITH_THREADS = {"deep_threads", "many_threads", "threads"}
 
 
 def count(name: str, how: str, *arguments: str) -> dict[str, int]:
