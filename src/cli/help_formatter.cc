@@ -57,7 +57,10 @@ std::string HelpFormatter::make_usage(const CLI::App* app, std::string name) con
     }
   }
   if (!app->get_subcommands(nullptr).empty()) usage += " COMMAND";
-  return usage + " [OPTIONS]\n";
+  usage += " [OPTIONS]";
+  // Only what runs programs takes words that are none of its own.
+  if (app->get_prefix_command()) usage += " (SCRIPT | -m MODULE | -c CODE) [ARGS]";
+  return usage + "\n";
 }
 
 std::string HelpFormatter::make_option(const CLI::Option* option, bool is_positional) const {

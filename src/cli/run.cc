@@ -39,7 +39,7 @@ The program behaves as with `python`: its output, its exit code, its signals. Th
 processes (fork, subprocess, multiprocessing) are recorded as well.
 
 Examples:
-  stepscope run train.py --epochs 3               what took the time, at the end
+  stepscope run train.py --lr 0.1                 what took the time, at the end
   stepscope run --only mine train.py              my code only; what libraries do counts for its caller
   stepscope run --c-calls -o runs/a train.py      built-in functions too, into the folder runs/a
   stepscope run --steps 10,2,5 train.py           5 steps, after 12 (stepscope.step() ends a step)
@@ -265,8 +265,8 @@ void add_run(CLI::App& app, Action& action, const std::string& called_as) {
       ->type_name("PATH");
   command->add_flag("-q,--quiet", options->quiet, "Print nothing of our own at the end");
   command->footer(
-      "Then comes what is run: SCRIPT, a folder or zip file with __main__.py, -m MODULE "
-      "or -c CODE,\nand its own arguments.");
+      "SCRIPT may be a folder or a zip file with __main__.py. What follows SCRIPT, MODULE or CODE\n"
+      "is the program's own.");
   command->callback([options, &app, called_as, &action] {
     Program program = app.remaining(true);  // what follows "--" is left to the parent
     if (!program.empty() && program[0] == "--") program.erase(program.begin());
