@@ -71,7 +71,7 @@ pytest-all: build
 
 # The command's tests once more, with the sanitized binary.
 pytest-asan: build-asan
-	STEPSCOPE_BIN=build/asan/bin/stepscope $(PYTEST) -m 'not heavy' \
+	STEPSCOPE_BIN=build/asan/bin/stepscope $(PYTEST) -m 'not heavy and not live' \
 	  --junitxml=$(RESULTS)/pytest-asan.xml tests/golden tests/cli tests/recorder
 
 pytest-wheel: wheel

@@ -14,7 +14,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PYTHON = ROOT / ".venv/bin/python"
-STEPSCOPE = os.environ.get("STEPSCOPE_BIN", str(ROOT / ".venv/bin/stepscope"))
+STEPSCOPE = str(Path(os.environ.get("STEPSCOPE_BIN", ROOT / ".venv/bin/stepscope")).absolute())
 
 
 def write(folder: Path, name: str, text: str) -> Path:
@@ -92,6 +92,7 @@ def test_a_program_sees_the_same(folder: Path, program: list[str]) -> None:
     assert "<module>" in calls(folder / "run")
 
 
+@pytest.mark.live
 @pytest.mark.parametrize(
     "text",
     [
@@ -121,6 +122,7 @@ def test_a_program_ends_the_same(tmp_path: Path, text: str) -> None:
     assert with_us.returncode == without.returncode
 
 
+@pytest.mark.live
 def test_few_modules_are_loaded_for_it(tmp_path: Path) -> None:
     write(tmp_path, "script.py", "import sys; print(*sorted(sys.modules))")
     before = set(plain(tmp_path, "script.py").stdout.decode().split())
@@ -129,6 +131,7 @@ def test_few_modules_are_loaded_for_it(tmp_path: Path) -> None:
     assert added <= {"atexit", "sitecustomize"}
 
 
+@pytest.mark.live
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGHUP])
 def test_signals_reach_the_program(tmp_path: Path, number: signal.Signals) -> None:
     write(
@@ -208,6 +211,7 @@ CHILDREN = """
 """
 
 
+@pytest.mark.live
 @pytest.mark.parametrize("how", ["os.fork", "subprocess", "fork", "spawn", "forkserver"])
 def test_children_are_recorded(tmp_path: Path, how: str) -> None:
     write(tmp_path, "script.py", CHILDREN)
@@ -242,6 +246,7 @@ LIBRARY = """
 """
 
 
+@pytest.mark.live
 def test_only_my_code_keeps_the_tree(tmp_path: Path) -> None:
     write(tmp_path, "script.py", LIBRARY)
     assert run(tmp_path, "--only", "mine", "-o", "run", "script.py").returncode == 0
@@ -264,6 +269,7 @@ def test_only_my_code_keeps_the_tree(tmp_path: Path) -> None:
     assert "JSONEncoder.encode" in others
 
 
+@pytest.mark.live
 def test_short_calls_are_left_out_and_counted(tmp_path: Path) -> None:
     write(tmp_path, "script.py", LIBRARY)
     result = run(tmp_path, "--min-duration", "10ms", "-o", "run", "script.py")
@@ -275,6 +281,7 @@ def test_short_calls_are_left_out_and_counted(tmp_path: Path) -> None:
     assert stats["calls_left_out"] >= 502  # type: ignore[call-overload]
 
 
+@pytest.mark.live
 def test_threads_are_chosen_by_name(tmp_path: Path) -> None:
     write(
         tmp_path,
@@ -301,6 +308,7 @@ def test_threads_are_chosen_by_name(tmp_path: Path) -> None:
     assert calls(tmp_path / "some")["helper"] == 2
 
 
+@pytest.mark.live
 def test_a_ring_keeps_the_newest(tmp_path: Path) -> None:
     write(
         tmp_path,
@@ -339,6 +347,7 @@ STEPS = """
 """
 
 
+@pytest.mark.live
 @pytest.mark.parametrize(
     ("steps", "count"), [("5", 5), ("2,1,4", 4), ("2,1,4,1", 4), ("1,0,2,3", 6), ("0,1,4,0", 16)]
 )
@@ -355,6 +364,7 @@ def test_steps_bound_what_is_recorded(tmp_path: Path, steps: str, count: int) ->
     assert len(step_table["step"]) >= count  # type: ignore[arg-type]
 
 
+@pytest.mark.live
 def test_epochs_bound_what_is_recorded(tmp_path: Path) -> None:
     write(
         tmp_path,
@@ -420,6 +430,7 @@ def test_a_run_is_not_overwritten_by_accident(tmp_path: Path) -> None:
     assert calls(tmp_path / "run")["f"] == 1
 
 
+@pytest.mark.live
 def test_a_live_run_can_be_read(tmp_path: Path) -> None:
     write(
         tmp_path,
@@ -472,6 +483,7 @@ def test_a_hundred_million_calls_fit_into_memory(tmp_path: Path) -> None:
     assert size < 8 * 100_000_000
 
 
+@pytest.mark.live
 def test_functions_are_told_apart_by_thread(tmp_path: Path) -> None:
     write(
         tmp_path,

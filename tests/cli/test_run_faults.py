@@ -22,6 +22,8 @@ STEPSCOPE = Path(os.environ.get("STEPSCOPE_BIN", ROOT / ".venv/bin/stepscope")).
 PROGRAM = Path(__file__).parent / "busy_program.py"
 PLACES = 9
 
+pytestmark = pytest.mark.live
+
 
 def published(path: Path) -> tuple[int, ...]:
     return struct.unpack(f"{PLACES}q", path.read_bytes())
