@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "ingest/json_text.h"
+#include "ingest/read_whole.h"
 #include "trace/trace_builder.h"
 
 namespace stepscope {
@@ -19,22 +20,6 @@ namespace dom = simdjson::dom;
 
 // Profiles are some hundred bytes per operator of a graph; the parser holds text and tree at once.
 constexpr size_t kMaxFileBytes = size_t{512} << 20;
-
-Result<std::string> read_all(ByteSource& source) {
-  std::string text;
-  while (true) {
-    constexpr size_t kReadBytes = size_t{1} << 20;
-    const size_t before = text.size();
-    text.resize(before + kReadBytes);
-    const Result<size_t> count = source.read({text.data() + before, kReadBytes});
-    if (!count) return count.status();
-    text.resize(before + *count);
-    if (*count == 0) return text;
-    if (text.size() > kMaxFileBytes) {
-      return Status::error(source.name() + ": a MegEngine profile of more than 512 MiB");
-    }
-  }
-}
 
 std::optional<int64_t> find_ns(dom::object times, std::string_view key) {
   double seconds = 0;
@@ -197,8 +182,8 @@ bool looks_like_megengine_static(std::string_view head) {
   return key.starts_with("\"profiler\"") || key.starts_with("\"graph_exec\"");
 }
 
-Result<Trace> load_megengine_static(ByteSource& source, const LoadOptions&) {
-  Result<std::string> text = read_all(source);
+Result<Trace> load_megengine_static(ByteSource& source, const LoadOptions& options) {
+  Result<std::string> text = read_whole(source, kMaxFileBytes, "a MegEngine profile", options);
   if (!text) return text.status();
   dom::parser parser;
   dom::object root;

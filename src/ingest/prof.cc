@@ -1,4 +1,5 @@
 #include "ingest/prof.h"
+#include "ingest/read_whole.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,24 +12,6 @@ namespace stepscope {
 namespace {
 
 constexpr size_t kMaxFileBytes = size_t{1} << 30;  // some ten million functions
-
-Result<std::string> read_all(ByteSource& source) {
-  std::string bytes;
-  while (true) {
-    constexpr size_t kReadBytes = size_t{1} << 20;
-    const size_t before = bytes.size();
-    bytes.resize(before + kReadBytes);
-    const Result<size_t> count = source.read({bytes.data() + before, kReadBytes});
-    if (!count) return count.status();
-    bytes.resize(before + *count);
-    if (*count == 0) break;
-    if (bytes.size() > kMaxFileBytes) {
-      return Status::error(source.name() + ": a profile of more than 1 GiB");
-    }
-  }
-  if (source.truncated()) return Status::error(source.name() + ": " + source.fault());
-  return bytes;
-}
 
 class EdgeMaker {
  public:
@@ -86,9 +69,10 @@ class EdgeMaker {
 
 }  // namespace
 
-Result<Trace> load_prof(ByteSource& source, const LoadOptions&) {
-  const Result<std::string> bytes = read_all(source);
+Result<Trace> load_prof(ByteSource& source, const LoadOptions& options) {
+  const Result<std::string> bytes = read_whole(source, kMaxFileBytes, "a profile", options);
   if (!bytes) return bytes.status();
+  if (source.truncated()) return Status::error(source.name() + ": " + source.fault());
   const Result<CallProfile> profile = decode_prof(*bytes, source.name());
   if (!profile) return profile.status();
   TraceBuilder builder;

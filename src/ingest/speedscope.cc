@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ingest/json_text.h"
+#include "ingest/read_whole.h"
 #include "trace/trace_builder.h"
 
 namespace stepscope {
@@ -19,26 +20,6 @@ namespace dom = simdjson::dom;
 
 // The parser holds text and tree at once: some five times the file.
 constexpr size_t kMaxFileBytes = size_t{512} << 20;
-
-Result<std::string> read_all(ByteSource& source, const LoadOptions& options) {
-  std::string text;
-  while (true) {
-    constexpr size_t kReadBytes = size_t{1} << 20;
-    const size_t before = text.size();
-    text.resize(before + kReadBytes);
-    const Result<size_t> count = source.read({text.data() + before, kReadBytes});
-    if (!count) return count.status();
-    text.resize(before + *count);
-    if (*count == 0) return text;
-    if (text.size() > kMaxFileBytes) {
-      return Status::error(source.name() + ": a speedscope file of more than 512 MiB");
-    }
-    if (options.progress && source.total_bytes_compressed() > 0) {
-      options.progress(static_cast<double>(source.bytes_read_compressed()) /
-                       static_cast<double>(source.total_bytes_compressed()));
-    }
-  }
-}
 
 std::string_view text_of(dom::object object, std::string_view key) {
   std::string_view text;
@@ -319,7 +300,7 @@ bool looks_like_speedscope(std::string_view head) {
 }
 
 Result<Trace> load_speedscope(ByteSource& source, const LoadOptions& options) {
-  Result<std::string> text = read_all(source, options);
+  Result<std::string> text = read_whole(source, kMaxFileBytes, "a speedscope file", options);
   if (!text) return text.status();
   dom::parser parser;
   dom::object file;
