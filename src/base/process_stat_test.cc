@@ -55,6 +55,21 @@ TEST(ParseProcessStat, RefusesATextThatEndsBeforeItsLastNeededField) {
   }
 }
 
+TEST(ParseProcessStat, NoTextMakesItFail) {
+  for (size_t i = 0; i < kStat.size(); ++i) {
+    std::string changed(kStat);
+    changed[i] = static_cast<char>(changed[i] ^ (1 << (i % 8)));
+    ProcessStat stat;
+    parse_process_stat(changed, stat);
+    parse_process_stat(kStat.substr(i), stat);
+  }
+  ProcessStat stat;
+  for (const char* other :
+       {"cpu  917598 830880 296454\n", "rchar: 3\n", "12 34 56 ", ")))", "( ) R"}) {
+    EXPECT_FALSE(parse_process_stat(other, stat)) << other;
+  }
+}
+
 TEST(ReadProcessStat, FindsThisProcessAndNoOther) {
   const ProcessStat self = read_process_stat("self");
   EXPECT_EQ(self.parent, ::getppid());
