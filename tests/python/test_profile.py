@@ -342,6 +342,22 @@ def test_all_places_of_sys_monitoring_taken_is_told(tmp_path: Path) -> None:
     assert not _core.is_recording()
 
 
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="sys.monitoring came with 3.12")
+def test_a_callback_that_the_program_calls_itself_is_an_error(tmp_path: Path) -> None:
+    monitoring = sys.monitoring  # type: ignore[attr-defined,unused-ignore]
+    events = ("PY_START", "PY_RETURN", "PY_THROW", "PY_UNWIND", "CALL", "C_RETURN")
+    with stepscope.profile(tmp_path, c_calls=True):
+        tool = next(i for i in range(6) if monitoring.get_tool(i) == "stepscope")
+        taken = [
+            monitoring.register_callback(tool, getattr(monitoring.events, event), None)
+            for event in events
+        ]
+    for callback in taken:
+        for arguments in [(), (1, 2, 3, 4), (work.__code__,)]:
+            with pytest.raises(TypeError, match=r"only sys.monitoring"):
+                callback(*arguments)
+
+
 def test_c_calls_have_the_names_of_cprofile(tmp_path: Path) -> None:
     import json
 

@@ -131,14 +131,9 @@ inline PyObject* trace_frame(PyThreadState* thread, _PyInterpreterFrame* frame, 
 }
 
 template <typename Calls, bool kCareful>
-PyObject* trace_with_stack(PyThreadState* thread, _PyInterpreterFrame* frame, int throws) {
-  return trace_frame<Calls, kCareful>(thread, frame, throws);
-}
-
-template <typename Calls, bool kCareful>
 PyObject* trace(PyThreadState* thread, _PyInterpreterFrame* frame, int throws) {
   if (t_stack.is_short()) [[unlikely]] {
-    return call_with_stack(trace_with_stack<Calls, kCareful>, thread, frame, throws);
+    return call_with_stack(trace_frame<Calls, kCareful>, thread, frame, throws);
   }
   return trace_frame<Calls, kCareful>(thread, frame, throws);
 }

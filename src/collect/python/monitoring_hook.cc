@@ -92,12 +92,22 @@ const PyCodeObject* code_of(PyObject* const* args) {
   return reinterpret_cast<const PyCodeObject*>(args[0]);
 }
 
+// register_callback() gives them back to whoever replaces them, and a program may then call them.
+bool is_event(PyObject* const* args, size_t count, Py_ssize_t needed) {
+  return PyVectorcall_NARGS(count) >= needed && PyCode_Check(args[0]);
+}
+PyObject* raise_wrong_call() {
+  PyErr_SetString(PyExc_TypeError, "only sys.monitoring calls this");
+  return nullptr;
+}
+
 // Events of a function that is left out are not asked for again. Those that cannot be turned off
 // at one place (a throw, an unwinding) may not be.
 PyObject* leave_out(bool can_disable) { return Py_NewRef(can_disable ? g_disable : Py_None); }
 
 template <typename Calls, bool kCanDisable>
-PyObject* on_begin(PyObject*, PyObject* const* args, size_t, PyObject*) {
+PyObject* on_begin(PyObject*, PyObject* const* args, size_t count, PyObject*) {
+  if (!is_event(args, count, 2)) return raise_wrong_call();
   const uint32_t label = CodeLabels::find(code_of(args)).label;
   if (label == 0) [[unlikely]] {
     return leave_out(kCanDisable &&
@@ -113,7 +123,8 @@ PyObject* on_begin(PyObject*, PyObject* const* args, size_t, PyObject*) {
 }
 
 template <typename Calls, bool kCanDisable>
-PyObject* on_end(PyObject*, PyObject* const* args, size_t, PyObject*) {
+PyObject* on_end(PyObject*, PyObject* const* args, size_t count, PyObject*) {
+  if (!is_event(args, count, 2)) return raise_wrong_call();
   const uint32_t label = CodeLabels::find(code_of(args)).label;
   if (label == 0) [[unlikely]] {
     return leave_out(kCanDisable &&
@@ -134,7 +145,8 @@ uint32_t find_label(PyObject* callable, PyObject* first_argument) {
 }
 
 template <typename Calls, bool kIsBegin>
-PyObject* on_c_call(PyObject*, PyObject* const* args, size_t, PyObject*) {
+PyObject* on_c_call(PyObject*, PyObject* const* args, size_t count, PyObject*) {
+  if (!is_event(args, count, 4)) return raise_wrong_call();
   const uint32_t label = find_label(args[2], args[3]);
   if (label == 0) Py_RETURN_NONE;
   const bool takes_thread = TracedThread::takes([] { open_stack<Calls>(PyEval_GetFrame()); });
@@ -194,7 +206,8 @@ bool has_no_caller() {
   return caller == nullptr;
 }
 
-PyObject* wait_for_main(PyObject*, PyObject* const* args, size_t, PyObject*) {
+PyObject* wait_for_main(PyObject*, PyObject* const* args, size_t count, PyObject*) {
+  if (!is_event(args, count, 2)) return raise_wrong_call();
   if (has_no_caller() && begins_program(code_of(args))) {
     meet_main_thread();
     if (listen_for_all() && !t_traced.is_left_out) {
