@@ -17,7 +17,7 @@ class SlowPictures(Dataset[tuple[torch.Tensor, int]]):
     """Ten classes of noise, as large as CIFAR's pictures."""
 
     def __len__(self) -> int:
-        return 320
+        return 3200
 
     def __getitem__(self, index: int) -> tuple[torch.Tensor, int]:
         return augment(torch.rand(3, 32, 32)), index % 10
@@ -41,7 +41,7 @@ def train() -> None:
     )
     loss_function = nn.CrossEntropyLoss()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
-    for pictures, labels in DataLoader(SlowPictures(), batch_size=32):
+    for pictures, labels in DataLoader(SlowPictures(), batch_size=64):
         loss = loss_function(model(pictures), labels)
         optimizer.zero_grad()
         loss.backward()

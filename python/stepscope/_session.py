@@ -4,7 +4,7 @@ import atexit
 import os
 import sys
 
-from stepscope import _concurrent, _core
+from stepscope import _core
 from stepscope._schedule import Schedule, parse_steps
 
 FOLDER = "outputs/profiler_results"
@@ -84,15 +84,10 @@ class Session:
 
     def _start_recording(self) -> None:
         self._stop_tracing()  # of the warm-up: the frames on the stack are to be opened anew
-        others = _concurrent.find_profilers()
-        lines = [f"python_version={sys.version.split()[0]}"]
-        if others:
-            names = ", ".join(others)
-            lines.append(f"concurrent_profilers={names}")
-            if not self.options.from_main:
-                _concurrent.warn_once(names)
         _core.start_recording(
-            self.folder, max_file_bytes=self.options.max_file_bytes, metadata="\n".join(lines)
+            self.folder,
+            max_file_bytes=self.options.max_file_bytes,
+            metadata=f"python_version={sys.version.split()[0]}",
         )
         self._is_recording = True
         try:
@@ -100,6 +95,8 @@ class Session:
         except Exception:
             self._stop_recording()
             raise
+        if not self.options.from_main:
+            _warn_of_others(_core.other_profilers())
 
     def _stop_recording(self) -> None:
         if self._is_recording:
@@ -131,6 +128,7 @@ class Session:
 
 
 _current: Session | None = None
+_has_warned = False
 _has_handlers = False
 
 
@@ -166,6 +164,17 @@ def stop() -> None:
     session.stop()
     for fault in session.faults:
         sys.stderr.write(f"stepscope: {fault}\n")
+
+
+def _warn_of_others(names: list[str]) -> None:
+    """Once: the trace says it each time."""
+    global _has_warned
+    if names and not _has_warned:
+        _has_warned = True
+        sys.stderr.write(
+            f"stepscope: {', '.join(names)} runs as well: each slows the program for the other "
+            "(concurrent-profilers)\n"
+        )
 
 
 def _set_handlers() -> None:

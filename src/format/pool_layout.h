@@ -15,6 +15,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace stepscope::format {
 
@@ -101,5 +102,8 @@ enum class ExtendedRecord : uint32_t {
   kFlowEnd = 4,    // flow id: it arrives at the slice that is open here
   kLeftOut = 5,    // calls that were too short to be recorded, before this on any thread
 };
+
+// An instant of this category: from here on a profiler of its name ran beside the recorder.
+inline constexpr std::string_view kOtherProfilersCategory = "concurrent_profilers";
 
 }  // namespace stepscope::format

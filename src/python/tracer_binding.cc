@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "collect/python/other_profilers.h"
 #include "collect/python/tracer.h"
 #include "collect/recorder/recorder.h"
 #include "collect/stepscope/record.h"
@@ -52,6 +53,7 @@ void bind_tracer(nb::module_& m) {
         nb::arg("threads") = "", nb::arg("own_folder") = "");
   m.def("stop_tracing", &stop);
   m.def("is_tracing", &is_tracing);
+  m.def("other_profilers", &other_profilers);
   m.def("continue_in_child", &continue_tracer_in_child);
 }
 

@@ -245,25 +245,12 @@ Status DefinitionReader::read_metadata(const BlockView& block, ColumnDecoder& de
   if (!columns.status()) return columns.status();
   for (size_t i = 0; i < keys.size(); ++i) {
     if ((flags[i] & kMetadataOfFile) == 0) {
-      if (keys[i] == kConcurrentProfilersKey) note_concurrent_profiler(values[i]);
       builder_.add_metadata(keys[i], values[i], (flags[i] & kMetadataIsJson) != 0);
     } else if (Status status = read_file_metadata(keys[i], values[i]); !status) {
       return status;
     }
   }
   return {};
-}
-
-void DefinitionReader::note_concurrent_profiler(std::string_view name) {
-  std::string sentence = std::string(name) +
-                         " ran as well (concurrent-profilers): each slows the program for the "
-                         "other, and times contain both";
-  const std::vector<std::string>& notes = builder_.stats().notes();
-  if (std::find(notes.begin(), notes.end(), sentence) != notes.end()) return;
-  builder_.stats().note(std::move(sentence));
-  if (!builder_.has_metadata(kConcurrentProfilersKey)) {
-    builder_.add_metadata(kConcurrentProfilersKey, name, false);
-  }
 }
 
 Status DefinitionReader::read_file_metadata(std::string_view key, std::string_view value) {

@@ -49,8 +49,6 @@ class DefinitionReader {
   std::optional<TrackId> find_track(uint32_t file_id) const;
 
   // The sentences of stats blocks.
-  // Once for each name: the user is told, whatever they look at.
-  void note_concurrent_profiler(std::string_view name);
   const std::vector<std::string>& notes() const { return notes_; }
   uint64_t ids_lost() const { return ids_lost_; }
 

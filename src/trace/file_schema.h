@@ -27,10 +27,6 @@ inline constexpr std::string_view kSegmentKey = "stepscope.segment";
 inline constexpr std::string_view kPoolKey = "stepscope.pool";
 inline constexpr std::string_view kClosedKey = "stepscope.closed";
 
-// Other profilers that ran beside the recorder: a key of the trace, and the category of instants
-// that tell of one, by its name.
-inline constexpr std::string_view kConcurrentProfilersKey = "concurrent_profilers";
-
 // kFlags of process and track blocks.
 inline constexpr uint8_t kHasSortIndex = 1;
 

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "format/pool_layout.h"
-#include "trace/file_schema.h"
 
 namespace stepscope {
 namespace {
@@ -226,11 +225,17 @@ RecordDecoder::Context& RecordDecoder::current(Thread& thread) {
 }
 
 void RecordDecoder::add_instant(Thread& thread, LabelId id, int64_t now_ns) {
-  const Label& label = builder_.labels()[id];
-  if (builder_.strings().view(label.category) == kConcurrentProfilersKey) {
-    return definitions_.note_concurrent_profiler(builder_.strings().view(label.name));
-  }
   builder_.add_slice(current(thread).track, now_ns, 0, id);
+  const Label& label = builder_.labels()[id];
+  if (builder_.strings().view(label.category) != format::kOtherProfilersCategory) return;
+  // Whatever users look at, they are told, once for each name.
+  const std::string sentence = std::string(builder_.strings().view(label.name)) +
+                               " ran as well (concurrent-profilers): each slows the program for "
+                               "the other, and times contain both";
+  const std::vector<std::string>& notes = builder_.stats().notes();
+  if (std::find(notes.begin(), notes.end(), sentence) == notes.end()) {
+    builder_.stats().note(sentence);
+  }
 }
 
 void RecordDecoder::begin(Thread& thread, LabelId label, int64_t now_ns) {

@@ -1,11 +1,11 @@
 #include "collect/python/other_profilers.h"
 
 #include <algorithm>
-#include <string>
-#include <vector>
+#include <string_view>
 
 #include "collect/recorder/recorder.h"
 #include "collect/stepscope/record.h"
+#include "format/pool_layout.h"
 
 namespace stepscope {
 namespace {
@@ -16,7 +16,7 @@ void tell(std::string_view name) {
   if (std::find(g_told.begin(), g_told.end(), name) != g_told.end()) return;
   g_told.emplace_back(name);
   const uint32_t label =
-      Recorder::definitions().label(name, kOtherProfilersCategory, STEPSCOPE_OTHER);
+      Recorder::definitions().label(name, format::kOtherProfilersCategory, STEPSCOPE_INSTANT);
   append_record(format::RecordKind::kInstant, label);
 }
 
@@ -48,6 +48,18 @@ void look_at_monitoring() {
 void look_at_monitoring() {}
 #endif
 
+// Where torch is not loaded, its profiler does not run.
+void look_at_torch() {
+  PyObject* torch = PyDict_GetItemString(PyImport_GetModuleDict(), "torch._C");
+  PyObject* autograd = torch == nullptr ? nullptr : PyObject_GetAttrString(torch, "_autograd");
+  PyObject* is_enabled =
+      autograd == nullptr ? nullptr : PyObject_CallMethod(autograd, "_profiler_enabled", nullptr);
+  if (is_enabled == Py_True) tell("torch.profiler");
+  PyErr_Clear();
+  Py_XDECREF(is_enabled);
+  Py_XDECREF(autograd);
+}
+
 }  // namespace
 
 void look_for_other_profilers() {
@@ -71,6 +83,12 @@ void note_if_profiler(const PyCodeObject* code) {
   }
 }
 
-void forget_other_profilers() { g_told.clear(); }
+void look_for_running_profilers() {
+  g_told.clear();
+  look_for_other_profilers();
+  look_at_torch();
+}
+
+const std::vector<std::string>& other_profilers() { return g_told; }
 
 }  // namespace stepscope

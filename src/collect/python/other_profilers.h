@@ -2,22 +2,25 @@
 // the times of both contain it. The trace is to say so.
 #pragma once
 
-#include <string_view>
+#include <string>
+#include <vector>
 
 #include <Python.h>
 
 namespace stepscope {
 
-// A label of this category says that a profiler of its name was at work.
-inline constexpr std::string_view kOtherProfilersCategory = "concurrent_profilers";
+// All with the GIL. Each profiler is told once in a recording: an instant of the category
+// format::kOtherProfilersCategory.
 
-// Now and then, with the GIL: whether one is at work in this thread. Each is told once.
+// The tracer starts: what runs already.
+void look_for_running_profilers();
+// Now and then: whether one is at work in this thread.
 void look_for_other_profilers();
 
 // Code that is about to run for the first time may be that of one.
 void note_if_profiler(const PyCodeObject* code);
 
-// Another recording: what was told is told again.
-void forget_other_profilers();
+// Those that were told of since the tracer was started.
+const std::vector<std::string>& other_profilers();
 
 }  // namespace stepscope

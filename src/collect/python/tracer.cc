@@ -41,7 +41,6 @@ Status start_tracer(const TracerOptions& options) {
       !status) {
     return status;
   }
-  forget_other_profilers();
   TracedThread::start(options.threads);
   g_long_calls_only = options.min_duration_ns > 0;
   if (g_long_calls_only) {
@@ -55,6 +54,7 @@ Status start_tracer(const TracerOptions& options) {
     return status;
   }
   g_hook = &hook;
+  look_for_running_profilers();
   return {};
 }
 

@@ -33,6 +33,7 @@ extern "C" {
 /* What a label stands for; the numbers are those of docs/format.md. */
 enum StepscopeLabelKind {
   STEPSCOPE_OTHER = 0,
+  STEPSCOPE_INSTANT = 1,
   STEPSCOPE_OPERATOR = 2,
   STEPSCOPE_ANNOTATION = 3,
   STEPSCOPE_PYTHON = 5,
