@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "collect/python/other_profilers.h"
 #include "collect/python/tracer.h"
 #include "collect/recorder/recorder.h"
 #include "collect/stepscope/record.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "collect/python/tracer.h"
 #include "collect/recorder/recorder.h"
 #include "collect/stepscope/record.h"
 #include "format/pool_layout.h"

@@ -2,9 +2,6 @@
 // the times of both contain it. The trace is to say so.
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include <Python.h>
 
 namespace stepscope {
@@ -19,8 +16,5 @@ void look_for_other_profilers();
 
 // Code that is about to run for the first time may be that of one.
 void note_if_profiler(const PyCodeObject* code);
-
-// Those that were told of since the tracer was started.
-const std::vector<std::string>& other_profilers();
 
 }  // namespace stepscope

@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 #include "collect/code_filter.h"
@@ -37,6 +38,8 @@ Status start_tracer(const TracerOptions& options);
 // With the GIL. Says what went wrong meanwhile: another tool took the hook away.
 Status stop_tracer();
 bool is_tracing();
+// With the GIL: the names of other profilers that were seen since the tracer was started.
+const std::vector<std::string>& other_profilers();
 
 // Before anything else records on this thread.
 void write_open_calls();
