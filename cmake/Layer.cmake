@@ -12,6 +12,7 @@ function(stepscope_layer layer)
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$|/main\\.cc$")
   list(FILTER sources EXCLUDE REGEX "/collect/python/")  # includes Python.h: PythonExtension.cmake
+  list(FILTER sources EXCLUDE REGEX "/collect/torch/")  # built for each PyTorch: _build_torch.py
   list(TRANSFORM arg_USES PREPEND stepscope_)
 
   set(library stepscope_${layer})

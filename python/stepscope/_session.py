@@ -4,7 +4,7 @@ import atexit
 import os
 import sys
 
-from stepscope import _core
+from stepscope import _core, _torch_collector
 from stepscope._schedule import Schedule, parse_steps
 
 FOLDER = "outputs/profiler_results"
@@ -26,6 +26,9 @@ class Options:
         steps: str = "",
         epochs: int = 0,
         from_main: bool = False,
+        python_calls: bool = True,
+        modules: bool = True,
+        torch: _torch_collector.Options | None = None,
     ) -> None:
         self.folder = folder
         self.c_calls = c_calls
@@ -37,6 +40,9 @@ class Options:
         self.steps = steps
         self.epochs = epochs
         self.from_main = from_main
+        self.python_calls = python_calls
+        self.modules = modules
+        self.torch = torch
 
 
 class Session:
@@ -50,6 +56,7 @@ class Session:
         self.faults: list[str] = []
         self._is_recording = False
         self._is_tracing = False
+        self._is_observing = False
 
     def start(self) -> None:
         self._follow()
@@ -92,6 +99,7 @@ class Session:
         self._is_recording = True
         try:
             self._start_tracing()
+            self.toggle_torch(True)
         except Exception:
             self._stop_recording()
             raise
@@ -100,13 +108,28 @@ class Session:
 
     def _stop_recording(self) -> None:
         if self._is_recording:
+            self.toggle_torch(False)
             if self._is_tracing:
                 self._stop_tracing()
             self._is_recording = False
             _core.stop_recording()
 
+    def toggle_torch(self, enable: bool) -> None:
+        """Starts or stops recording the operators of PyTorch, where it is loaded."""
+        is_wanted = enable and self._is_recording and "torch" in sys.modules
+        if is_wanted and self.options.torch is not None and not self._is_observing:
+            self._is_observing = True
+            fault = _torch_collector.start(self.options.torch)
+            if fault:
+                self.faults.append(fault)
+        elif not is_wanted and self._is_observing:
+            self._is_observing = False
+            _torch_collector.stop()
+
     def _start_tracing(self) -> None:
         options = self.options
+        if not options.python_calls:
+            return
         _core.start_tracing(
             c_calls=options.c_calls,
             from_main=options.from_main and self.step_number == 0,

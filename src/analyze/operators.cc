@@ -3,8 +3,11 @@
 //
 // Rows are found by label through a dense table; one linear pass per track. With --by shape or --by
 // stack a row is looked up by (label's row, shapes or stack) in a hash map.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +18,8 @@
 #include "analyze/launches.h"
 #include "analyze/operator_rules.h"
 #include "analyze/operator_walk.h"
+#include "analyze/python_stacks.h"
+#include "analyze/sampling.h"
 #include "analyze/shapes.h"
 #include "analyze/slice_filter.h"
 #include "analyze/views.h"
@@ -60,60 +65,11 @@ class DetailTable {
   std::vector<const std::string*> texts_;
 };
 
-// The chains of Python calls around slices, innermost first, as the older exporters' "Call stack".
-// A parent comes before its children, so that one pass finds the chain of every slice.
-class PythonStacks {
- public:
-  explicit PythonStacks(const Trace& trace) : trace_(trace) {
-    const SliceColumns& slices = trace.slices();
-    inside_.reserve(slices.size());
-    for (uint32_t row = 0; row < slices.size(); ++row) {
-      uint32_t stack = around(SliceId{row});
-      const LabelId label = slices.label[row];
-      if (trace.labels()[label].kind == SliceKind::kPython) stack = push(stack, label);
-      inside_.push_back(stack);
-    }
-  }
-
-  // The chain's number; 0 is none.
-  uint32_t around(SliceId row) const {
-    const SliceId parent = trace_.slices().parent[index(row)];
-    return parent == kNoSlice ? 0 : inside_[index(parent)];
-  }
-
-  std::string text(uint32_t stack) const {
-    std::string text;
-    for (; stack != 0; stack = nodes_[stack - 1].outer) {
-      if (!text.empty()) text += ';';
-      text += trace_.string(trace_.labels()[nodes_[stack - 1].label].name);
-    }
-    return text;
-  }
-
- private:
-  struct Node {
-    uint32_t outer;
-    LabelId label;
-  };
-
-  uint32_t push(uint32_t outer, LabelId label) {
-    const auto [id, is_new] = ids_.try_emplace(uint64_t{outer} << 32 | index(label),
-                                               static_cast<uint32_t>(nodes_.size() + 1));
-    if (is_new) nodes_.push_back({outer, label});
-    return id;
-  }
-
-  const Trace& trace_;
-  std::vector<uint32_t> inside_;  // by slice: the chain for what it holds
-  std::vector<Node> nodes_;
-  FlatMap ids_;  // (outer, label) to number
-};
-
 class OperatorTable {
  public:
   OperatorTable(const OperatorRules& rules, const SliceStream& stream, const SliceFilter& filter,
-                By by, const Trace* trace)
-      : rules_(rules), stream_(stream), filter_(filter), by_(by) {
+                By by, int stack_depth, const Trace* trace)
+      : rules_(rules), stream_(stream), filter_(filter), by_(by), stack_depth_(stack_depth) {
     if (trace != nullptr && by == By::kStack) python_stacks_.emplace(*trace);
     const LabelTable& labels = stream.labels();
     label_group_.assign(labels.size(), kUnset);
@@ -179,6 +135,24 @@ class OperatorTable {
         effects.self_device_memory_bytes + effects.children_device_memory_bytes;
   }
 
+  // Operators were recorded in this share of the time: the rows are made estimates of the whole.
+  void scale_up(double share) {
+    const auto scale = [share](auto& value) {
+      value = static_cast<std::remove_reference_t<decltype(value)>>(
+          std::llround(static_cast<double>(value) / share));
+    };
+    for (Row& row : rows_) {
+      if (stream_.labels()[row.label].kind == SliceKind::kPython) continue;
+      for (int64_t* value :
+           {&row.self_host_ns, &row.total_host_ns, &row.self_memory_bytes, &row.memory_bytes,
+            &row.self_device_memory_bytes, &row.device_memory_bytes}) {
+        scale(*value);
+      }
+      scale(row.calls);
+      scale(row.flops);
+    }
+  }
+
   const std::vector<Row>& rows() const { return rows_; }
   const std::string& detail_text(const Row& row) const { return details_.text(row.detail); }
 
@@ -215,7 +189,7 @@ class OperatorTable {
     if (!python_stacks_) return no_detail_;
     const uint32_t stack = python_stacks_->around(row);
     const auto [id, is_new] = stack_ids_.try_emplace(stack, 0);
-    if (is_new) id = details_.intern(python_stacks_->text(stack));
+    if (is_new) id = details_.intern(python_stacks_->text(stack, stack_depth_));
     return id;
   }
 
@@ -241,6 +215,7 @@ class OperatorTable {
   const SliceStream& stream_;
   const SliceFilter& filter_;
   By by_;
+  int stack_depth_;
   std::vector<Row> rows_;
   std::vector<uint32_t> label_group_;
   FlatMap row_ids_;  // (name, detail) to row
@@ -406,7 +381,7 @@ Result<Table> make(SliceStream& stream, const Trace* trace, const SliceFilter& f
   // In the older exporters' tables (TensorBoard's) memory alone is no row.
   if (rules.is_legacy()) outside = {};
 
-  OperatorTable operators(rules, stream, filter, *by, trace);
+  OperatorTable operators(rules, stream, filter, *by, options.depth, trace);
   OperatorWalk walk(rules, launches, memory, operators);
   SliceBlock block;
   while (true) {
@@ -423,8 +398,16 @@ Result<Table> make(SliceStream& stream, const Trace* trace, const SliceFilter& f
                                            [&] { return walk.launched(); });
   }
 
+  const double share = trace == nullptr ? 1 : operator_share(*trace);
+  if (share < 1) operators.scale_up(share);
   const Known known{.device = !launches.empty(), .memory = !memory.host_bytes.empty()};
   Table table = make_table(operators, stream, *by, known, outside);
+  if (share < 1) {
+    table.notes.push_back(fmt::format(
+        "operators were recorded in {:.2g} % of the time: calls, times, memory and FLOPs are "
+        "estimates of the whole",
+        100 * share));
+  }
   if (!rules.has_operators()) {
     table.notes.push_back("no operators in this trace; the view functions lists functions");
   }

@@ -96,11 +96,19 @@ static_assert(sizeof(ChunkHeader) == kChunkHeaderBytes);
 
 // Subtypes of kExtended records, and the words that follow them.
 enum class ExtendedRecord : uint32_t {
-  kAllocate = 1,   // address, bytes, device (type << 32 | index)
-  kFree = 2,       // address, bytes, device
+  // address, bytes, device (type << 32 | index); then, where the allocator tells, the bytes that it
+  // has handed out in all and those that it holds
+  kAllocate = 1,
+  kFree = 2,
   kFlowBegin = 3,  // flow id: an arrow leaves the slice that is open here
   kFlowEnd = 4,    // flow id: it arrives at the slice that is open here
   kLeftOut = 5,    // calls that were too short to be recorded, before this on any thread
+  // Details of the slice that was opened last:
+  kOperator = 6,  // autograd's sequence number; forward thread << 32 | own thread, torch's numbers
+  kInputs = 7,    // halves: its inputs, see trace/operator_inputs.h; more in the next such record
+  // Slices that do not nest:
+  kAsyncBegin = 8,  // id, label
+  kAsyncEnd = 9,    // id
 };
 
 // An instant of this category: from here on a profiler of its name ran beside the recorder.

@@ -1,6 +1,7 @@
 // stepscope._core: the C++ core as Python sees it. It only converts: the package's Python files
 // give it names, docstrings and types. Loading, views and SQL run without the GIL.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -8,6 +9,7 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -43,11 +45,30 @@ std::shared_ptr<const Table> share(Result<Table> table) {
   return std::make_shared<const Table>(value_or_throw(std::move(table)));
 }
 
-std::shared_ptr<const Trace> load_shared(const std::string& path, int threads) {
+// `metadata`: key and JSON text.
+std::shared_ptr<const Trace> load_shared(const std::string& path, int threads,
+                                         const std::map<std::string, std::string>& metadata) {
   nb::gil_scoped_release release;
   LoadOptions options;
   options.threads = threads;
-  return std::make_shared<const Trace>(value_or_throw(load(path, options)));
+  Trace trace = value_or_throw(load(path, options));
+  for (const auto& [key, json] : metadata) trace.set_metadata(key, json);
+  return std::make_shared<const Trace>(std::move(trace));
+}
+
+std::vector<std::string> save(const std::shared_ptr<const Trace>& trace, const std::string& path,
+                              const std::string& format_name) {
+  nb::gil_scoped_release release;
+  const ExportFormat* format =
+      format_name.empty() ? find_export_format_of_path(path) : find_export_format(format_name);
+  if (format == nullptr) {
+    std::string suffixes;
+    for (const ExportFormat& known : export_formats()) {
+      suffixes += (suffixes.empty() ? "" : ", ") + std::string(known.suffix);
+    }
+    throw TraceFault(path + ": no format is known by that name; end it in one of " + suffixes);
+  }
+  return value_or_throw(format->write(*trace, path));
 }
 
 std::shared_ptr<const Table> make_view_of(const std::shared_ptr<const Trace>& trace,
@@ -174,24 +195,10 @@ NB_MODULE(_core, m) {
           nb::arg("query"))
       .def("slices_arrow_c_stream",
            [](std::shared_ptr<Trace> trace) { return slices_arrow_capsule(std::move(trace)); })
-      .def(
-          "save",
-          [](const std::shared_ptr<const Trace>& trace, const std::string& path) {
-            nb::gil_scoped_release release;
-            const ExportFormat* format = find_export_format_of_path(path);
-            if (format == nullptr) {
-              std::string suffixes;
-              for (const ExportFormat& known : export_formats()) {
-                suffixes += (suffixes.empty() ? "" : ", ") + std::string(known.suffix);
-              }
-              throw TraceFault(path + ": no format is known by that name; end it in one of " +
-                               suffixes);
-            }
-            return value_or_throw(format->write(*trace, path));
-          },
-          nb::arg("path"));
+      .def("save", &save, nb::arg("path"), nb::arg("format") = "");
 
-  m.def("load", &load_shared, nb::arg("path"), nb::arg("threads") = 0);
+  m.def("load", &load_shared, nb::arg("path"), nb::arg("threads") = 0,
+        nb::arg("metadata") = std::map<std::string, std::string>());
   m.def("views", [] {
     std::vector<std::pair<std::string, std::string>> names;
     for (const View& view : views()) names.emplace_back(view.name, view.summary);

@@ -162,37 +162,62 @@ void RecordDecoder::read_record(Thread& thread, const Record& record,
 void RecordDecoder::read_extended(Thread& thread, uint32_t subtype, std::span<const uint64_t> words,
                                   int64_t now_ns) {
   const auto type = static_cast<ExtendedRecord>(subtype);
-  if (type == ExtendedRecord::kLeftOut && !words.empty()) {
-    builder_.stats().add(Stat::kCallsLeftOut, words[0]);
-    return;
-  }
-  const bool is_flow = type == ExtendedRecord::kFlowBegin || type == ExtendedRecord::kFlowEnd;
-  const bool is_allocation = type == ExtendedRecord::kAllocate || type == ExtendedRecord::kFree;
-  if (!is_flow && !is_allocation) return;  // from a newer version
-  if (words.size() < (is_flow ? 1u : 3u)) {
-    builder_.stats().add(Stat::kEventsSkipped);
-    return;
-  }
+  const auto needs = [&](size_t count) {
+    const bool has_them = words.size() >= count;
+    if (!has_them) builder_.stats().add(Stat::kEventsSkipped);
+    return has_them;
+  };
   Context& context = current(thread);
-  if (is_flow) {
-    const SliceRef slice = context.open.empty() ? kNoSliceRef : context.open.back().slice;
-    if (type == ExtendedRecord::kFlowBegin) {
-      flows_.begin(words[0], slice, now_ns);
-    } else {
-      flows_.end(words[0], slice, now_ns);
-    }
-    return;
+  const SliceRef innermost = context.open.empty() ? kNoSliceRef : context.open.back().slice;
+  switch (type) {
+    case ExtendedRecord::kAllocate:
+    case ExtendedRecord::kFree:
+      if (needs(3)) add_memory(context.track, type == ExtendedRecord::kFree, words, now_ns);
+      return;
+    case ExtendedRecord::kFlowBegin:
+      if (needs(1)) flows_.begin(words[0], innermost, now_ns);
+      return;
+    case ExtendedRecord::kFlowEnd:
+      if (needs(1)) flows_.end(words[0], innermost, now_ns);
+      return;
+    case ExtendedRecord::kLeftOut:
+      if (needs(1)) builder_.stats().add(Stat::kCallsLeftOut, words[0]);
+      return;
+    case ExtendedRecord::kOperator:
+    case ExtendedRecord::kInputs:
+      // What was open before a loss is not what these belong to.
+      if (context.open.size() <= context.untrusted) return;
+      if (type == ExtendedRecord::kOperator) return details_.add_operator(innermost, words);
+      return details_.add_inputs(innermost, words);
+    case ExtendedRecord::kAsyncBegin:
+      if (needs(2)) {
+        const LabelId label = definitions_.label(LabelId{static_cast<uint32_t>(words[1])});
+        async_.begin(words[0], now_ns, builder_.add_slice(context.track, now_ns, 0, label));
+      }
+      return;
+    case ExtendedRecord::kAsyncEnd:
+      if (needs(1)) async_.end(words[0], now_ns);
+      return;
   }
+  // From a newer version.
+}
+
+void RecordDecoder::add_memory(TrackId track, bool is_free, std::span<const uint64_t> words,
+                               int64_t now_ns) {
+  const bool has_totals = words.size() >= 5;
   if (words[1] > INT64_MAX) {
     builder_.stats().add(Stat::kValuesSkipped);
     return;
   }
   const auto bytes = static_cast<int64_t>(words[1]);
-  builder_.add_allocation(context.track, {.time_ns = now_ns,
-                                          .address = words[0],
-                                          .bytes = type == ExtendedRecord::kFree ? -bytes : bytes,
-                                          .device_type = static_cast<int16_t>(words[2] >> 32),
-                                          .device_id = static_cast<int16_t>(words[2])});
+  builder_.add_allocation(
+      track, {.time_ns = now_ns,
+              .address = words[0],
+              .bytes = is_free ? -bytes : bytes,
+              .device_type = static_cast<int16_t>(words[2] >> 32),
+              .device_id = static_cast<int16_t>(words[2]),
+              .total_allocated_bytes = has_totals ? static_cast<int64_t>(words[3]) : -1,
+              .total_reserved_bytes = has_totals ? static_cast<int64_t>(words[4]) : -1});
 }
 
 void RecordDecoder::enter(Thread& thread, uint32_t id) {
@@ -325,6 +350,8 @@ void RecordDecoder::finish() {
       builder_.stats().add(Stat::kSlicesOpenAtEnd, close_down_to(context, 0, last_ns_));
     }
   }
+  async_.finish(builder_, last_ns_);
+  details_.finish();
   flows_.finish(builder_);
 }
 

@@ -29,9 +29,11 @@
 #include "format/block_reader.h"
 #include "format/column_decoder.h"
 #include "format/record.h"
+#include "trace/async_slices.h"
 #include "trace/clock_table.h"
 #include "trace/definition_reader.h"
 #include "trace/flow_matcher.h"
+#include "trace/operator_details.h"
 #include "trace/row_budget.h"
 #include "trace/trace_builder.h"
 
@@ -42,7 +44,11 @@ class RecordDecoder {
   // Borrows all four.
   RecordDecoder(TraceBuilder& builder, DefinitionReader& definitions, const ClockTable& clock,
                 RowBudget& budget)
-      : builder_(builder), definitions_(definitions), clock_(clock), budget_(budget) {}
+      : builder_(builder),
+        definitions_(definitions),
+        clock_(clock),
+        budget_(budget),
+        details_(builder) {}
 
   // What it means that words are missing before a block.
   enum class Gap : uint8_t {
@@ -95,6 +101,7 @@ class RecordDecoder {
   void read_record(Thread& thread, const format::Record& record, std::span<const uint64_t> words);
   void read_extended(Thread& thread, uint32_t subtype, std::span<const uint64_t> words,
                      int64_t now_ns);
+  void add_memory(TrackId track, bool is_free, std::span<const uint64_t> words, int64_t now_ns);
   void enter(Thread& thread, uint32_t context);
   Context& current(Thread& thread);
   void add_instant(Thread& thread, LabelId label, int64_t now_ns);
@@ -112,6 +119,8 @@ class RecordDecoder {
   ClockCursor clock_;
   RowBudget& budget_;
   FlowMatcher flows_;
+  OperatorDetails details_;
+  AsyncSlices async_;
   std::map<uint32_t, Thread> threads_;
   bool begins_late_ = false;
   int64_t last_ns_ = 0;

@@ -38,6 +38,12 @@ const ArgColumn* Trace::find_args(std::string_view key, ArgType type) const {
   return nullptr;
 }
 
+void Trace::set_metadata(std::string_view key, std::string_view json) {
+  std::erase_if(data_.metadata,
+                [&](const MetadataEntry& entry) { return string(entry.key) == key; });
+  data_.metadata.push_back({data_.strings.intern(key), data_.strings.intern(json), true});
+}
+
 std::string_view Trace::find_metadata(std::string_view key) const {
   for (const MetadataEntry& entry : data_.metadata) {
     if (string(entry.key) == key) return string(entry.value);

@@ -114,6 +114,8 @@ class Trace {
   // The column of an argument, or null where no slice has it.
   const ArgColumn* find_args(std::string_view key, ArgType type) const;
   std::string_view find_metadata(std::string_view key) const;  // "" where there is none
+  // Before anyone else has the trace: what it is to say of itself, in place of what it says.
+  void set_metadata(std::string_view key, std::string_view json);
   // What analyses keep with the trace.
   Derived& derived() const { return *derived_; }
 

@@ -121,6 +121,28 @@ void set_thread_name(const char* name, size_t bytes) {
   Recorder::set_thread_name(view(name, bytes));
 }
 
+// It belongs to what was recorded last: no need to read the clock.
+void attach(uint32_t kind, const uint64_t* words, uint32_t count) {
+  if (t_slot == nullptr || count > format::kExtendedWordsMax) return;
+  append_record_at(t_slot->last_tick, RecordKind::kExtended, format::pack_extended(kind, count),
+                   words, count);
+}
+
+void begin_async(uint32_t label, uint64_t id) {
+  extended(ExtendedRecord::kAsyncBegin, {id, label});
+}
+void end_async(uint64_t id) { extended(ExtendedRecord::kAsyncEnd, {id}); }
+
+void memory(uint64_t address, int64_t bytes, int32_t type, int32_t device, int64_t allocated_bytes,
+            int64_t reserved_bytes) {
+  const bool is_free = bytes < 0;
+  extended(
+      is_free ? ExtendedRecord::kFree : ExtendedRecord::kAllocate,
+      {address, is_free ? uint64_t{0} - static_cast<uint64_t>(bytes) : static_cast<uint64_t>(bytes),
+       pack_device(type, device), static_cast<uint64_t>(allocated_bytes),
+       static_cast<uint64_t>(reserved_bytes)});
+}
+
 constexpr StepscopeRecordTable kTable = {
     .version = STEPSCOPE_RECORD_VERSION,
     .bytes = sizeof(StepscopeRecordTable),
@@ -141,6 +163,10 @@ constexpr StepscopeRecordTable kTable = {
     .free = free_memory,
     .context = context,
     .set_thread_name = set_thread_name,
+    .attach = attach,
+    .begin_async = begin_async,
+    .end_async = end_async,
+    .memory = memory,
 };
 
 }  // namespace

@@ -36,6 +36,7 @@ enum StepscopeLabelKind {
   STEPSCOPE_INSTANT = 1,
   STEPSCOPE_OPERATOR = 2,
   STEPSCOPE_ANNOTATION = 3,
+  STEPSCOPE_STEP = 4,
   STEPSCOPE_PYTHON = 5,
   STEPSCOPE_CALL = 6,
   STEPSCOPE_RUNTIME = 7
@@ -91,7 +92,21 @@ typedef struct StepscopeRecordTable {
   /* What follows on this thread belongs to another context (a greenlet); 0 is the thread itself. */
   void (*context)(uint32_t id);
   void (*set_thread_name)(const char* name, size_t name_bytes);
+
+  /* Details of the scope that was just begun, in the encoding that docs/format.md has for that
+   * kind of record (its number there); at most 255 words. */
+  void (*attach)(uint32_t kind, const uint64_t* words, uint32_t count);
+  /* A scope that does not nest, and that may end on another thread. Its id is no other's until it
+   * has ended. */
+  void (*begin_async)(uint32_t label, uint64_t id);
+  void (*end_async)(uint64_t id);
+  /* Taken (or given back: `bytes` < 0), and what the allocator then has handed out and holds. */
+  void (*memory)(uint64_t address, int64_t bytes, int32_t device_type, int32_t device,
+                 int64_t allocated_bytes, int64_t reserved_bytes);
 } StepscopeRecordTable;
+
+/* Kinds of details. */
+enum StepscopeDetail { STEPSCOPE_OPERATOR_DETAIL = 6, STEPSCOPE_INPUTS_DETAIL = 7 };
 
 /* The table of this library; null where it does not have that version. */
 const StepscopeRecordTable* stepscope_record_table(uint32_t version);

@@ -1,0 +1,109 @@
+"""The collector of PyTorch's operators: an extension that is built for one version of PyTorch.
+
+It is found by its name, which has the version in it, in the package or, where that cannot be
+written, in the user's cache. Without it there is PyTorch's own profiler (``backend="kineto"``).
+"""
+
+import importlib.machinery
+import importlib.util
+import os
+import pathlib
+import sys
+from typing import Any
+
+_PACKAGE = pathlib.Path(__file__).resolve().parent
+
+
+class Options:
+    """What is recorded of PyTorch."""
+
+    def __init__(
+        self,
+        *,
+        inputs: bool = False,
+        memory: bool = False,
+        sampling: float = 1.0,
+        sample_rate: int = 0,
+    ) -> None:
+        self.inputs = inputs
+        self.memory = memory
+        self.sampling = sampling
+        self.sample_rate = sample_rate
+
+
+class CollectorMissingError(ImportError):
+    """There is no collector for this PyTorch; the message says what to do."""
+
+
+def _cache() -> pathlib.Path:
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return pathlib.Path(base) / "stepscope"
+
+
+def _name(torch_version: str) -> str:
+    suffix = importlib.machinery.EXTENSION_SUFFIXES[0]
+    return f"_torch-{torch_version.replace('+', '_')}{suffix}"
+
+
+def find(torch_version: str) -> pathlib.Path | None:
+    """The file built for that version."""
+    for folder in (_PACKAGE, _cache()):
+        path = folder / _name(torch_version)
+        if path.exists():
+            return path
+    return None
+
+
+def path_for_writing(torch_version: str) -> pathlib.Path:
+    """Where to put one."""
+    folder = _PACKAGE if os.access(_PACKAGE, os.W_OK) else _cache()
+    return folder / _name(torch_version)
+
+
+_module: Any = None
+
+
+def load() -> Any:
+    """The extension. ``torch`` is imported already. Raises ``CollectorMissingError``."""
+    global _module
+    if _module is None:
+        version = sys.modules["torch"].__version__
+        path = find(version)
+        if path is None:
+            raise CollectorMissingError(
+                f"there is no collector of operators for torch {version}; "
+                "`stepscope doctor --build-torch` builds it"
+            )
+        loader = importlib.machinery.ExtensionFileLoader("_torch", str(path))
+        spec = importlib.util.spec_from_loader("_torch", loader)
+        assert spec
+        try:
+            module = importlib.util.module_from_spec(spec)
+            loader.exec_module(module)
+        except ImportError as error:
+            raise CollectorMissingError(
+                f"{path.name}: {error}; `stepscope doctor --build-torch` builds it anew"
+            ) from None
+        os.register_at_fork(after_in_child=module.continue_in_child)
+        _module = module
+    return _module
+
+
+def start(options: Options) -> str:
+    """Starts recording operators. Says what of the options was not possible."""
+    collector = load()
+    fault = ""
+    memory, sample_rate = options.memory, options.sample_rate
+    if (memory or sample_rate) and not collector.is_memory_free():
+        fault = "memory is not recorded: torch.profiler has it in this thread"
+        memory, sample_rate = False, 0
+    collector.start(
+        inputs=options.inputs, memory=memory, sampling=options.sampling, sample_rate=sample_rate
+    )
+    return fault
+
+
+def stop() -> None:
+    """Stops recording operators, if they are recorded."""
+    if _module is not None:
+        _module.stop()
