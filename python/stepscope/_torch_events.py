@@ -98,6 +98,24 @@ def events(trace: Trace, **options: Any) -> EventList:
             made[row].cpu_memory_usage = taken
         if parent is not None:
             bytes_of[parent] = bytes_of.get(parent, 0) + taken
+    # What was taken or given back outside of everything is an event of its own.
+    outside = trace.sql(
+        "select time_ns, bytes, t.tid from allocations a join tracks t "
+        "on t.id = a.track_id where slice_id is null"
+    )
+    for time_ns, size, thread in outside:
+        made[-len(made) - 1] = FunctionEvent(
+            id=0,
+            name="[memory]",
+            trace_name="[memory]",
+            thread=thread,
+            start_us=time_ns / _US,
+            end_us=time_ns / _US,
+            input_shapes=[],
+            stack=[],
+            cpu_memory_usage=size,
+            use_device=options["use_device"],
+        )
     in_order = sorted(made.values(), key=lambda e: (e.time_range.start, -e.time_range.end))
     result = EventList(in_order, **options)
     result._build_tree()

@@ -117,6 +117,8 @@ class profile(torch.profiler.profile):  # type: ignore[misc]  # noqa: N801
         except _core.TraceError as error:
             # Whoever records already goes on, and so does the program.
             warnings.warn(f"{error}: nothing is recorded here", stacklevel=4)
+            return
+        _tell_torch(True)
 
     def stop_trace(self) -> None:
         """As in ``torch.profiler``."""
@@ -131,6 +133,7 @@ class profile(torch.profiler.profile):  # type: ignore[misc]  # noqa: N801
         if self.execution_trace_observer:
             self.execution_trace_observer.stop()
         if self._session is not None and self._session is _session.current():
+            _tell_torch(False)
             _session.stop()
         self._session = None
 
@@ -253,6 +256,14 @@ class profile(torch.profiler.profile):  # type: ignore[misc]  # noqa: N801
             "profile_memory": self.profile_memory,
             "with_flops": self.with_flops,
         }
+
+
+def _tell_torch(is_profiling: bool) -> None:
+    """What torch.compile has made says more of itself while a profiler runs."""
+    from torch.autograd import profiler
+
+    notify = "_run_on_profiler_start" if is_profiling else "_run_on_profiler_stop"
+    getattr(profiler, notify, bool)()
 
 
 def _choose_backend(wanted: str | None, activities: Iterable[Any]) -> str:

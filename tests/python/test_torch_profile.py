@@ -108,22 +108,22 @@ def test_arguments_arrows_and_allocations_are_those_of_kinetos_file(
 
 
 def test_times_agree_once_the_profilers_own_are_small() -> None:
-    left, right = torch.randn(400, 400), torch.randn(400, 400)
+    left, right = torch.randn(1, 200_000), torch.randn(200_000, 1)  # on one thread
 
     def run() -> None:
-        for _ in range(30):
+        for _ in range(5):
             torch.mm(left, right)
 
     run()
-    ratios = []
-    for _ in range(5):  # the machine is noisy: the best of a few
-        ours, theirs = both(run)
-        times = [
-            next(e.cpu_time_total for e in prof.key_averages() if e.key == "aten::mm")
-            for prof in (ours, theirs)
-        ]
-        ratios.append(times[0] / times[1])
-    assert any(0.9 < ratio < 1.1 for ratio in ratios), ratios
+    times: dict[str, list[float]] = {}
+    for _ in range(30):  # the machine is noisy: the best of many
+        for module in (stepscope.torch, torch.profiler):
+            with module.profile() as profiler:
+                run()
+            rows = {event.key: event.cpu_time_total for event in profiler.key_averages()}
+            times.setdefault(module.__name__, []).append(rows["aten::mm"])
+    ours, theirs = map(min, times.values())
+    assert ours == pytest.approx(theirs, rel=0.1)
 
 
 def test_compiled_model_has_the_same_operators() -> None:
@@ -273,7 +273,7 @@ def test_table_has_the_columns_and_the_layout_of_torchs() -> None:
     mine, torchs = layout(ours), layout(theirs)
     assert mine[:3] == torchs[:3]  # rules and titles
     assert len(mine) == len(torchs)
-    assert mine[-2].startswith("Self CPU time total:")
+    assert mine[-1].startswith("Self CPU time total:")
 
 
 def test_events_are_objects_of_torch() -> None:
