@@ -24,11 +24,13 @@ class Options:
         memory: bool = False,
         sampling: float = 1.0,
         sample_rate: int = 0,
+        as_profiler: bool = False,
     ) -> None:
         self.inputs = inputs
         self.memory = memory
         self.sampling = sampling
         self.sample_rate = sample_rate
+        self.as_profiler = as_profiler
 
 
 class CollectorMissingError(ImportError):
@@ -93,12 +95,15 @@ def start(options: Options) -> str:
     """Starts recording operators. Says what of the options was not possible."""
     collector = load()
     fault = ""
-    memory, sample_rate = options.memory, options.sample_rate
-    if (memory or sample_rate) and not collector.is_memory_free():
+    is_free = collector.is_memory_free()
+    if (options.memory or options.sample_rate) and not is_free:
         fault = "memory is not recorded: torch.profiler has it in this thread"
-        memory, sample_rate = False, 0
     collector.start(
-        inputs=options.inputs, memory=memory, sampling=options.sampling, sample_rate=sample_rate
+        inputs=options.inputs,
+        memory=options.memory and is_free,
+        sampling=options.sampling,
+        sample_rate=options.sample_rate if is_free else 0,
+        as_profiler=options.as_profiler and is_free,
     )
     return fault
 

@@ -225,6 +225,7 @@ class profile(torch.profiler.profile):  # type: ignore[misc]  # noqa: N801
                 memory=self.profile_memory and not self._sample_rate,
                 sampling=self._sampling,
                 sample_rate=self._sample_rate,
+                as_profiler=True,
             ),
         )
 

@@ -15,8 +15,7 @@ using ::torch::profiler::impl::ProfilerConfig;
 using ::torch::profiler::impl::ProfilerState;
 using ::torch::profiler::impl::ProfilerStateBase;
 
-std::atomic<bool> g_is_on{false};
-std::atomic<bool> g_writes_each{false};
+std::atomic<MemoryDetail> g_detail{MemoryDetail::kNone};
 std::atomic<int64_t> g_host_bytes{0};
 std::atomic<int64_t> g_device_bytes{0};
 
@@ -28,17 +27,20 @@ class Reporter final : public ProfilerStateBase {
 
   void reportMemoryUsage(void* address, int64_t bytes, size_t allocated_bytes,
                          size_t reserved_bytes, c10::Device device) override {
-    if (!g_is_on.load(std::memory_order_relaxed)) return;
+    const MemoryDetail detail = g_detail.load(std::memory_order_relaxed);
+    if (detail == MemoryDetail::kNone) return;
     auto& total = device.is_cpu() ? g_host_bytes : g_device_bytes;
     total.store(static_cast<int64_t>(allocated_bytes), std::memory_order_relaxed);
-    if (!g_writes_each.load(std::memory_order_relaxed)) return;
+    if (detail != MemoryDetail::kEach) return;
     current_table()->memory(reinterpret_cast<uintptr_t>(address), bytes,
                             static_cast<int32_t>(device.type()), device.index(),
                             static_cast<int64_t>(allocated_bytes),
                             static_cast<int64_t>(reserved_bytes));
   }
 
-  bool memoryProfilingEnabled() const override { return g_is_on.load(std::memory_order_relaxed); }
+  bool memoryProfilingEnabled() const override {
+    return g_detail.load(std::memory_order_relaxed) != MemoryDetail::kNone;
+  }
   ActiveProfilerType profilerType() override { return ActiveProfilerType::NONE; }
 };
 
@@ -50,16 +52,15 @@ bool MemoryObserver::is_free() {
   return c10::ThreadLocalDebugInfo::get(c10::DebugInfoKind::PROFILER_STATE) == nullptr;
 }
 
-void MemoryObserver::start(bool writes_each) {
-  g_writes_each = writes_each;
-  g_is_on = true;
+void MemoryObserver::start(MemoryDetail detail) {
+  g_detail = detail;
   c10::ThreadLocalDebugInfo::_push(c10::DebugInfoKind::PROFILER_STATE,
                                    std::make_shared<Reporter>());
   t_has_slot = true;
 }
 
 void MemoryObserver::stop() {
-  g_is_on = false;
+  g_detail = MemoryDetail::kNone;
   if (t_has_slot) c10::ThreadLocalDebugInfo::_pop(c10::DebugInfoKind::PROFILER_STATE);
   t_has_slot = false;
 }

@@ -16,21 +16,24 @@ namespace {
 constexpr uint32_t kTableBytes = sizeof(StepscopeRecordTable);
 
 PyObject* start(PyObject*, PyObject* args, PyObject* kwargs) {
-  static const char* const kNames[] = {"inputs", "memory", "sampling", "sample_rate", nullptr};
-  int inputs = 0, memory = 0;
+  static const char* const kNames[] = {"inputs",      "memory",      "sampling",
+                                       "sample_rate", "as_profiler", nullptr};
+  int inputs = 0, memory = 0, as_profiler = 0;
   double sampling = 1;
   unsigned int sample_rate = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$ppdI", const_cast<char**>(kNames), &inputs,
-                                   &memory, &sampling, &sample_rate)) {
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$ppdIp", const_cast<char**>(kNames), &inputs,
+                                   &memory, &sampling, &sample_rate, &as_profiler)) {
     return nullptr;
   }
   if (OperatorObserver::is_running()) {
     PyErr_SetString(PyExc_RuntimeError, "the operators of this process are being recorded already");
     return nullptr;
   }
-  const bool has_memory = memory != 0 || sample_rate > 0;
+  const MemoryDetail detail = memory != 0       ? MemoryDetail::kEach
+                              : sample_rate > 0 ? MemoryDetail::kCounters
+                                                : MemoryDetail::kNone;
   try {
-    if (has_memory) MemoryObserver::start(memory != 0);
+    if (detail != MemoryDetail::kNone || as_profiler != 0) MemoryObserver::start(detail);
     OperatorObserver::start(
         {.inputs = inputs != 0, .sampling = sampling, .sample_rate = sample_rate});
   } catch (const std::exception& error) {
