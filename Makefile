@@ -32,6 +32,7 @@ $(VENV)/.stamp:
 .PHONY: build
 build: setup build-release  ## Build .venv/bin/stepscope and the Python package
 	@ln -sf ../../build/release/bin/stepscope $(VENV)/bin/stepscope
+	@$(VENV)/bin/stepscope doctor --build-torch || echo "build: PyTorch's operators are not recorded"
 
 build-%: build/%/build.ninja
 	cmake --build --preset $* --parallel $(JOBS)
@@ -120,4 +121,4 @@ wheel: setup  ## Build dist/*.whl, with the shared libraries it needs inside
 .PHONY: clean
 clean:  ## Remove everything that was built or installed here
 	rm -rf build dist outputs .venv .venv-* .deps .mypy_cache .ruff_cache .pytest_cache
-	rm -rf python/stepscope/_core*.so python/stepscope/{include,lib}
+	rm -rf python/stepscope/_{core,torch-}*.so python/stepscope/{include,lib}

@@ -6,6 +6,7 @@ Never at the import of anything: a training run's many processes would all do it
 C++ compiler and half a minute, and nothing where the collector is there and newer than its sources.
 """
 
+import importlib.metadata
 import os
 import pathlib
 import subprocess
@@ -59,28 +60,31 @@ def compile_and_link(target: pathlib.Path, sources: list[pathlib.Path]) -> None:
         os.replace(unfinished, target)
 
 
-def main() -> int:
+def main(arguments: list[str]) -> int:
     try:
-        import torch
-    except ImportError:
+        version = importlib.metadata.version("torch")  # importing it would take seconds
+    except importlib.metadata.PackageNotFoundError:
         print("stepscope: PyTorch is not installed for", sys.executable, file=sys.stderr)
         return 1
+    target = _torch_collector.find(version)
+    if arguments == ["--find"]:
+        print(target or "")
+        return 0 if target else 1
     sources = sorted((source_folder() / "collect/torch").glob("*.cc"))
     headers = sorted((source_folder() / "collect/torch").glob("*.h"))
     headers.append(pathlib.Path(get_include()) / "stepscope/record.h")
-    target = _torch_collector.find(torch.__version__)
     newest = max(path.stat().st_mtime for path in (*sources, *headers))
     if target is not None and target.stat().st_mtime >= newest:
         return 0
-    target = target or _torch_collector.path_for_writing(torch.__version__)
+    target = target or _torch_collector.path_for_writing(version)
     try:
         compile_and_link(target, sources)
     except (OSError, subprocess.CalledProcessError) as error:
-        print(f"stepscope: the collector for torch {torch.__version__}: {error}", file=sys.stderr)
+        print(f"stepscope: the collector for torch {version}: {error}", file=sys.stderr)
         return 1
-    print(f"stepscope: built the collector for torch {torch.__version__}: {target}")
+    print(f"stepscope: built the collector for torch {version}: {target}")
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -153,11 +153,12 @@ int run_command_line(int argc, char** argv) {
   app.option_defaults()->always_capture_default(false);
   app.formatter(std::make_shared<HelpFormatter>());
   Action action;
-  add_run(app, action, argc > 0 ? argv[0] : "stepscope");
+  const std::string called_as = argc > 0 ? argv[0] : "stepscope";
+  add_run(app, action, called_as);
   add_report(app, action);
   add_query(app, action);
   add_convert(app, action);
-  add_doctor(app, action);
+  add_doctor(app, action, called_as);
   for (CLI::App* command : app.get_subcommands(nullptr)) command->allow_extras();
   app.allow_extras();
 

@@ -26,7 +26,7 @@ void add_run(CLI::App& app, Action& action, const std::string& called_as);
 void add_report(CLI::App& app, Action& action);
 void add_query(CLI::App& app, Action& action);
 void add_convert(CLI::App& app, Action& action);
-void add_doctor(CLI::App& app, Action& action);
+void add_doctor(CLI::App& app, Action& action, const std::string& called_as);
 
 // Print `stepscope: <message>` and give the exit code. print_usage_error adds where to find help.
 int print_fault(const Status& status);

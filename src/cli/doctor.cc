@@ -5,12 +5,15 @@
 #include <sqlite3.h>
 #include <sys/statvfs.h>
 #include <sys/utsname.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <zstd.h>
 
 #include <CLI/App.hpp>
 #include <array>
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <optional>
@@ -20,6 +23,7 @@
 #include <thread>
 
 #include "cli/commands.h"
+#include "cli/find_python.h"
 #include "cli/terminal.h"
 #include "export/output_file.h"
 
@@ -31,7 +35,13 @@ constexpr const char* kDescription =
 
 Examples:
   stepscope doctor                    each line is "ok", or "warn" with what to do about it
-  stepscope doctor > doctor.txt       to go with a bug report)";
+  stepscope doctor > doctor.txt       to go with a bug report
+  stepscope doctor --build-torch      build the collector of operators for the PyTorch that is here)";
+
+struct Options {
+  std::string python;
+  bool build_torch = false;
+};
 
 class Report {
  public:
@@ -173,25 +183,56 @@ void add_attaching(Report& report) {
   }
 }
 
-void add_python(Report& report) {
-  const std::string python = run_and_read(
-      "python3 -c 'import sys; print(\"%d.%d.%d\" % sys.version_info[:3], sys.executable)' "
-      "2>/dev/null");
-  if (python.empty()) {
-    report.warn("python", "no python3 on the PATH",
+std::string quote(const std::string& word) {
+  std::string quoted = "'";
+  for (const char letter : word) quoted += letter == '\'' ? "'\\''" : std::string(1, letter);
+  return quoted + "'";
+}
+
+// The command that runs a module of our package in that interpreter.
+std::string module_command(const std::string& python, const std::string& module) {
+  std::string environment;
+  if (const auto folder = find_start_folder()) {
+    const auto packages = std::filesystem::path(*folder).parent_path().parent_path();
+    environment = "PYTHONPATH=" + quote(packages.string()) + "${PYTHONPATH:+:$PYTHONPATH} ";
+  }
+  return environment + quote(python) + " -m " + module;
+}
+
+void add_torch(Report& report, const std::string& python) {
+  // Asks for the version without importing: torch alone takes seconds to import.
+  const std::string asked = quote(python) +
+                            " -c 'from importlib.metadata import version; "
+                            "print(version(\"torch\"))' 2>/dev/null";
+  const std::string version = run_and_read(asked.c_str());
+  if (version.empty()) {
+    report.warn("torch", "not installed for this Python",
+                "only needed to profile PyTorch programs, not to read their traces");
+    return;
+  }
+  const std::string collector = run_and_read(
+      (module_command(python, "stepscope._build_torch") + " --find 2>/dev/null").c_str());
+  if (collector.empty()) {
+    report.warn("torch", version + ", no collector of its operators is built",
+                "stepscope doctor --build-torch; without it torch.profiler collects");
+  } else {
+    report.ok("torch", version + ", collector " + collector);
+  }
+}
+
+void add_python(Report& report, const Result<std::string>& python) {
+  const std::string version =
+      python ? run_and_read((quote(*python) + " -c 'import sys; print(\"%d.%d.%d\" % "
+                                              "sys.version_info[:3])' 2>/dev/null")
+                                .c_str())
+             : "";
+  if (version.empty()) {
+    report.warn("python", "none found",
                 "traces can be read without it; profiling Python programs needs it");
     return;
   }
-  report.ok("python", python);
-  // Asks for the version without importing: torch alone takes seconds to import.
-  const std::string torch = run_and_read(
-      "python3 -c 'from importlib.metadata import version; print(version(\"torch\"))' 2>/dev/null");
-  if (torch.empty()) {
-    report.warn("torch", "not installed for this python3",
-                "only needed to profile PyTorch programs, not to read their traces");
-  } else {
-    report.ok("torch", torch);
-  }
+  report.ok("python", version + " " + *python);
+  add_torch(report, *python);
 }
 
 void add_terminal(Report& report) {
@@ -203,13 +244,22 @@ void add_terminal(Report& report) {
                   find_output_width(), wants_color(STDOUT_FILENO) ? ", in colour" : ""));
 }
 
-int run() {
+int build_torch(const Result<std::string>& python) {
+  if (!python) return print_fault(python.status());
+  const int status = std::system(module_command(*python, "stepscope._build_torch").c_str());
+  return WIFEXITED(status) ? WEXITSTATUS(status) : kExitFault;
+}
+
+int run(const Options& options, const std::string& called_as) {
+  const Result<std::string> python = find_python(options.python, called_as);
+  if (!python && !options.python.empty()) return print_fault(python.status());
+  if (options.build_torch) return build_torch(python);
   Report report(wants_color(STDOUT_FILENO));
   add_build(report);
   add_machine(report);
   add_clock(report);
   add_attaching(report);
-  add_python(report);
+  add_python(report, python);
   add_terminal(report);
   auto out = OutputFile::create("-");
   if (!out) return print_fault(out.status());
@@ -220,10 +270,19 @@ int run() {
 
 }  // namespace
 
-void add_doctor(CLI::App& app, Action& action) {
+void add_doctor(CLI::App& app, Action& action, const std::string& called_as) {
   CLI::App* command = app.add_subcommand("doctor", "Say what works on this machine");
   command->description(kDescription);
-  command->callback([&action] { action = run; });
+  const auto options = std::make_shared<Options>();
+  command->add_flag("--build-torch", options->build_torch,
+                    "Build the collector of PyTorch's operators, if it is not there or older than "
+                    "its sources: takes a C++ compiler and half a minute");
+  command
+      ->add_option("--python", options->python,
+                   "The interpreter to look at; if not given, the one that `run` would use")
+      ->type_name("PYTHON");
+  command->callback(
+      [&action, options, called_as] { action = [=] { return run(*options, called_as); }; });
 }
 
 }  // namespace stepscope::cli
