@@ -4,8 +4,12 @@ import atexit
 import os
 import sys
 
-from stepscope import _core
+from stepscope import _core, _on_import
 from stepscope._schedule import Schedule, parse_steps
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import ModuleType
 
 FOLDER = "outputs/profiler_results"
 
@@ -26,6 +30,7 @@ class Options:
         steps: str = "",
         epochs: int = 0,
         from_main: bool = False,
+        marks_only: bool = False,
     ) -> None:
         self.folder = folder
         self.c_calls = c_calls
@@ -37,6 +42,7 @@ class Options:
         self.steps = steps
         self.epochs = epochs
         self.from_main = from_main
+        self.marks_only = marks_only
 
 
 class Session:
@@ -116,6 +122,7 @@ class Session:
             library_folders=_library_folders(),
             threads=options.threads,
             own_folder=os.path.dirname(__file__) + "/",
+            marks_only=options.marks_only,
         )
         self._is_tracing = True
 
@@ -185,6 +192,13 @@ def _set_handlers() -> None:
     atexit.register(stop)
     os.register_at_fork(after_in_child=_core.continue_in_child)
     _core.watch_exit(os)
+    _on_import.when_imported("torch", _on_torch_imported)
+
+
+def _on_torch_imported(torch: "ModuleType") -> None:
+    from stepscope import _torch_marks
+
+    _torch_marks.on_torch_imported(torch)
 
 
 def _library_folders() -> list[str]:
