@@ -27,8 +27,14 @@ class _Finder:
     ) -> "ModuleSpec | None":
         if name != self._name:
             return None
+        try:
+            spec = self._find_with_others(path, target)
+        except BaseException as error:
+            # As if the import system had asked that finder.
+            inner = error.__traceback__ and error.__traceback__.tb_next
+            error.__traceback__ = inner and inner.tb_next
+            raise
         # It may only be looked for: that tells nothing.
-        spec = self._find_with_others(path, target)
         if spec is not None and spec.loader is not None:
             _core.watch_loader(spec.loader, self._loaded)
         return spec

@@ -83,6 +83,19 @@ def test_errors_of_an_import_are_as_without_us(tmp_path: Path, text: str | None)
     assert run(tmp_path, program, watched=True) == plain
 
 
+def test_errors_of_other_finders_are_as_without_us(tmp_path: Path) -> None:
+    program = """
+        class Failing:
+            def find_spec(self, name, path=None, target=None):
+                if name == "waited": raise KeyError(name)
+        sys.meta_path.append(Failing())
+        import waited
+    """
+    plain = run(tmp_path, program, watched=False)
+    assert "KeyError" in plain
+    assert run(tmp_path, program, watched=True) == plain
+
+
 def test_it_is_told_once_and_the_finder_is_gone(tmp_path: Path) -> None:
     write_module(tmp_path, "print('loading')")
     program = """

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_tracer_marks import MODES, recording
-from test_tracer_modules import module_paths
+from recorded_marks import MODES, module_paths, recording
 
 import stepscope
 

@@ -1,31 +1,17 @@
 """Marked functions: a slice of the mark's name around each call, and the function's own inside."""
 
-import contextlib
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from recorded_marks import MODES, paths, recording
 
 import stepscope
-from stepscope import _core, _session
-
-MODES = ("all calls", "with C calls", "marks only")
-
-
-@contextlib.contextmanager
-def recording(folder: Path, mode: str = "all calls") -> Iterator[None]:
-    options = _session.Options(
-        str(folder), c_calls=mode == "with C calls", marks_only=mode == "marks only"
-    )
-    _session.start(options)
-    try:
-        yield
-    finally:
-        _session.stop()
+from stepscope import _core
 
 
 def define(source: str) -> dict[str, Any]:
@@ -37,20 +23,6 @@ def define(source: str) -> dict[str, Any]:
 
 def mark(function: Callable[..., Any], name: str, outermost_only: bool = False) -> None:
     _core.mark_code(function.__code__, name, "phase", outermost_only)
-
-
-def paths(folder: Path) -> list[str]:
-    """The slices of `marked.py` and all marks, each with those that it is in, in order."""
-    rows = stepscope.load(folder).sql("SELECT id, name, category, parent_id FROM slices")
-    shown: dict[int, str] = {}
-    found = []
-    for row, name, category, parent in rows:
-        path = shown.get(parent, "")
-        if category in {"phase", "nn_module"} or name.startswith("marked.py"):
-            path += "/" + name.rpartition("): ")[2]
-            found.append(path)
-        shown[row] = path
-    return found
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_tracer_marks import MODES, paths, recording
+from recorded_marks import MODES, module_paths, paths, recording
 
+import stepscope
 from stepscope import _core
 
 
@@ -46,16 +47,6 @@ class Net(Module):
 _core.mark_module_calls(Module._call_impl.__code__)
 
 
-def module_paths(folder: Path) -> list[str]:
-    """Only the modules, each in those that it is in, without "nn.Module: "."""
-    found = []
-    for path in paths(folder):
-        names = [name for name in path.split("/") if name.startswith("nn.Module: ")]
-        if path.rpartition("/")[2].startswith("nn.Module: "):
-            found.append("/".join(name.removeprefix("nn.Module: ") for name in names))
-    return found
-
-
 def record_names(folder: Path, *models: Module, mode: str = "all calls") -> list[str]:
     with recording(folder, mode):
         for model in models:
@@ -82,14 +73,12 @@ def test_the_function_is_inside_its_modules_slice(tmp_path: Path) -> None:
     with recording(tmp_path):
         net()
     assert paths(tmp_path) == ["/nn.Module: Net"]
-    from stepscope import load
-
-    table = load(tmp_path).sql(
+    table = stepscope.load(tmp_path).sql(
         "SELECT inner.name FROM slices AS inner JOIN slices AS outer ON inner.parent_id = outer.id"
         " WHERE outer.category = 'nn_module'"
     )
     assert [name.rpartition("): ")[2] for (name,) in table] == ["Module._call_impl"]
-    functions = load(tmp_path).functions(limit=0).to_dict()["name"]
+    functions = stepscope.load(tmp_path).functions(limit=0).to_dict()["name"]
     assert "Module._call_impl" in functions
     assert not any("nn.Module" in name for name in functions)
 
@@ -97,13 +86,10 @@ def test_the_function_is_inside_its_modules_slice(tmp_path: Path) -> None:
 def test_a_shared_module_has_its_first_path(tmp_path: Path) -> None:
     shared = Linear()
     net = Net(a=Module(x=shared), b=Module(y=shared))
-    assert (
-        record_names(tmp_path, net)[2::2]
-        == [
-            "Net/a (Module)/a.x (Linear)",
-            "Net/b (Module)/a.x (Linear)",
-        ][0:2]
-    )
+    assert record_names(tmp_path, net)[2::2] == [
+        "Net/a (Module)/a.x (Linear)",
+        "Net/b (Module)/a.x (Linear)",
+    ]
 
 
 def test_a_module_of_two_models_keeps_the_name_of_the_first(tmp_path: Path) -> None:
@@ -192,6 +178,17 @@ def test_odd_models_do_no_harm(tmp_path: Path) -> None:
         with contextlib.suppress(TypeError):
             Module._call_impl()  # type: ignore[call-arg]
     assert module_paths(tmp_path) == ["Slots"] * 5
+
+
+def test_a_module_that_is_handed_over_marks_no_other(tmp_path: Path) -> None:
+    def take(function: Any) -> None:
+        function()
+
+    _core.mark_argument(take.__code__, 0, "collate", "phase")
+    with recording(tmp_path):
+        take(Net())
+        Linear()()
+    assert paths(tmp_path) == ["/nn.Module: Net", "/nn.Module: Linear"]
 
 
 def test_an_exception_on_its_way_stays(tmp_path: Path) -> None:

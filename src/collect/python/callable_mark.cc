@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "collect/python/code_labels.h"
+#include "collect/python/module_labels.h"
 #include "collect/python/tracer.h"
 
 namespace stepscope {
@@ -21,6 +22,8 @@ PyObject* unwrap(PyObject* callable) {
     Py_XDECREF(function);  // the partial holds it
     return function;
   }
+  // A module's __call__ is that of all modules, and has a slice already.
+  if (ModuleLabels::is_module(callable)) return nullptr;
   PyObject* name = PyUnicode_InternFromString("__call__");
   PyObject* method = name == nullptr ? nullptr : _PyType_Lookup(Py_TYPE(callable), name);
   Py_XDECREF(name);

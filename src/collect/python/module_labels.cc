@@ -190,6 +190,12 @@ uint32_t make_label(PyObject* module, const Known& known) {
 
 }  // namespace
 
+bool ModuleLabels::is_module(PyObject* object) {
+  PyObject* children = find_children(object);
+  Py_XDECREF(children);
+  return children != nullptr;
+}
+
 uint32_t ModuleLabels::find(PyObject* module, PyObject* outermost) {
   Known* known = find_known(module);
   if (known != nullptr && known->label != 0) [[likely]] {

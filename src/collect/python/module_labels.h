@@ -28,6 +28,9 @@ class ModuleLabels {
   // `outermost`: the module whose call is around this one and in no other's; null: this one.
   // 0: it has no label.
   static uint32_t find(PyObject* module, PyObject* outermost);
+
+  // Whether an object has a dictionary `_modules`. Leaves no exception.
+  static bool is_module(PyObject* object);
 };
 
 }  // namespace stepscope
