@@ -4,8 +4,13 @@ import atexit
 import os
 import sys
 
-from stepscope import _core, _torch_collector
+from stepscope import _core, _on_import
 from stepscope._schedule import Schedule, parse_steps
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import ModuleType
+    from typing import Any
 
 FOLDER = "outputs/profiler_results"
 
@@ -26,9 +31,8 @@ class Options:
         steps: str = "",
         epochs: int = 0,
         from_main: bool = False,
-        python_calls: bool = True,
-        modules: bool = True,
-        torch: _torch_collector.Options | None = None,
+        marks_only: bool = False,
+        torch: "dict[str, Any] | None" = None,
     ) -> None:
         self.folder = folder
         self.c_calls = c_calls
@@ -40,9 +44,8 @@ class Options:
         self.steps = steps
         self.epochs = epochs
         self.from_main = from_main
-        self.python_calls = python_calls
-        self.modules = modules
-        self.torch = torch
+        self.marks_only = marks_only
+        self.torch = torch  # what the collector of operators is to do; None: nothing
 
 
 class Session:
@@ -116,20 +119,22 @@ class Session:
 
     def toggle_torch(self, enable: bool) -> None:
         """Starts or stops recording the operators of PyTorch, where it is loaded."""
-        is_wanted = enable and self._is_recording and "torch" in sys.modules
-        if is_wanted and self.options.torch is not None and not self._is_observing:
+        is_wanted = enable and self._is_recording and self.options.torch is not None
+        if is_wanted and not self._is_observing and "torch" in sys.modules:
+            from stepscope import _torch_collector
+
             self._is_observing = True
-            fault = _torch_collector.start(self.options.torch)
-            if fault:
+            fault = _torch_collector.start(**self.options.torch or {})
+            if fault and fault not in self.faults:
                 self.faults.append(fault)
         elif not is_wanted and self._is_observing:
+            from stepscope import _torch_collector
+
             self._is_observing = False
             _torch_collector.stop()
 
     def _start_tracing(self) -> None:
         options = self.options
-        if not options.python_calls:
-            return
         _core.start_tracing(
             c_calls=options.c_calls,
             from_main=options.from_main and self.step_number == 0,
@@ -139,6 +144,7 @@ class Session:
             library_folders=_library_folders(),
             threads=options.threads,
             own_folder=os.path.dirname(__file__) + "/",
+            marks_only=options.marks_only,
         )
         self._is_tracing = True
 
@@ -208,6 +214,15 @@ def _set_handlers() -> None:
     atexit.register(stop)
     os.register_at_fork(after_in_child=_core.continue_in_child)
     _core.watch_exit(os)
+    _on_import.when_imported("torch", _on_torch_imported)
+
+
+def _on_torch_imported(torch: "ModuleType") -> None:
+    from stepscope import _torch_marks
+
+    _torch_marks.on_torch_imported(torch)
+    if _current is not None:
+        _current.toggle_torch(True)
 
 
 def _library_folders() -> list[str]:

@@ -14,25 +14,6 @@ from typing import Any
 _PACKAGE = pathlib.Path(__file__).resolve().parent
 
 
-class Options:
-    """What is recorded of PyTorch."""
-
-    def __init__(
-        self,
-        *,
-        inputs: bool = False,
-        memory: bool = False,
-        sampling: float = 1.0,
-        sample_rate: int = 0,
-        as_profiler: bool = False,
-    ) -> None:
-        self.inputs = inputs
-        self.memory = memory
-        self.sampling = sampling
-        self.sample_rate = sample_rate
-        self.as_profiler = as_profiler
-
-
 class CollectorMissingError(ImportError):
     """There is no collector for this PyTorch; the message says what to do."""
 
@@ -91,21 +72,34 @@ def load() -> Any:
     return _module
 
 
-def start(options: Options) -> str:
-    """Starts recording operators. Says what of the options was not possible."""
-    collector = load()
-    fault = ""
+def start(
+    *,
+    inputs: bool = False,
+    memory: bool = False,
+    sampling: float = 1.0,
+    sample_rate: int = 0,
+    as_profiler: bool = False,
+) -> str:
+    """Starts recording operators. Says what of it was not possible.
+
+    ``inputs``: shapes, types and values. ``memory``: each allocation; ``sample_rate``: instead,
+    what is in use after every so many operators. ``sampling``: the share of the time.
+    ``as_profiler``: with the scopes that PyTorch shows only to profilers."""
+    try:
+        collector = load()
+    except CollectorMissingError as error:
+        return str(error)
     is_free = collector.is_memory_free()
-    if (options.memory or options.sample_rate) and not is_free:
-        fault = "memory is not recorded: torch.profiler has it in this thread"
     collector.start(
-        inputs=options.inputs,
-        memory=options.memory and is_free,
-        sampling=options.sampling,
-        sample_rate=options.sample_rate if is_free else 0,
-        as_profiler=options.as_profiler and is_free,
+        inputs=inputs,
+        memory=memory and is_free,
+        sampling=sampling,
+        sample_rate=sample_rate if is_free else 0,
+        as_profiler=as_profiler and is_free,
     )
-    return fault
+    if (memory or sample_rate) and not is_free:
+        return "memory is not recorded: torch.profiler has it in this thread"
+    return ""
 
 
 def stop() -> None:

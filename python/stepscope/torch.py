@@ -218,15 +218,14 @@ class profile(torch.profiler.profile):  # type: ignore[misc]  # noqa: N801
     def _session_options(self) -> _session.Options:
         return _session.Options(
             self._folder,
-            python_calls=self.with_stack,
-            modules=self.with_stack or self.with_modules,
-            torch=_torch_collector.Options(
-                inputs=self.record_shapes or self.with_flops,
-                memory=self.profile_memory and not self._sample_rate,
-                sampling=self._sampling,
-                sample_rate=self._sample_rate,
-                as_profiler=True,
-            ),
+            marks_only=not self.with_stack,
+            torch={
+                "inputs": self.record_shapes or self.with_flops,
+                "memory": self.profile_memory and not self._sample_rate,
+                "sampling": self._sampling,
+                "sample_rate": self._sample_rate,
+                "as_profiler": True,
+            },
         )
 
     def _make_folder(self) -> str:

@@ -54,7 +54,7 @@ struct NoTable {
 std::shared_ptr<const OperatorLaunches> find_operator_launches(const Trace& trace,
                                                                const Launches& launches) {
   return trace.derived().get<OperatorLaunches>(OperatorLaunches::kDerivedName, [&] {
-    const OperatorRules rules(trace.strings(), trace.labels());
+    const OperatorRules rules(trace);
     const SliceMemory no_memory;
     NoTable no_table;
     OperatorWalk walk(rules, launches, no_memory, no_table);

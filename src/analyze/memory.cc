@@ -171,7 +171,7 @@ Result<Table> memory(const Trace& trace, const TableOptions& options) {
   }
   const Result<SliceFilter> filter = SliceFilter::make(trace, options);
   if (!filter) return filter.status();
-  const OperatorRules rules(trace.strings(), trace.labels());
+  const OperatorRules rules(trace);
   Table table = options.by.empty() ? make_curve(trace, rules, *filter)
                                    : make_by_operator(trace, rules, *filter);
   if (trace.allocations().time_ns.empty()) {

@@ -94,7 +94,8 @@ bool contains(const std::array<string_view, N>& list, string_view name) {
 
 }  // namespace
 
-OperatorRules::OperatorRules(const StringPool& strings, const LabelTable& labels) {
+OperatorRules::OperatorRules(const StringPool& strings, const LabelTable& labels, bool is_recording)
+    : is_recording_(is_recording) {
   bool old_names = false;
   bool new_names = false;
   for (const Label& label : labels.all()) {
@@ -102,6 +103,8 @@ OperatorRules::OperatorRules(const StringPool& strings, const LabelTable& labels
     old_names |= category == "Operator";
     new_names |= category == "cpu_op" || category == "user_annotation";
     has_operators_ |= label.kind == SliceKind::kOperator;
+    // Only our tracer calls anything so.
+    is_recording_ |= category == "nn_module" || category == "phase";
   }
   is_legacy_ = old_names && !new_names;
   entries_.reserve(labels.size());
@@ -126,6 +129,7 @@ OperatorRules::Entry OperatorRules::make_entry(const StringPool& strings, const 
       break;
     case SliceKind::kStep:
     case SliceKind::kAnnotation:
+      if (is_recording_ && strings.view(label.category) != "user_annotation") break;
       entry.role = is_legacy_ ? HostRole::kScope : HostRole::kOperator;
       entry.annotation = true;
       break;
@@ -133,8 +137,10 @@ OperatorRules::Entry OperatorRules::make_entry(const StringPool& strings, const 
       entry.role = is_legacy_ ? HostRole::kHiddenRuntime : HostRole::kRuntime;
       break;
     case SliceKind::kPython:
+      // Our own recordings have a view of functions; a trace of Python alone has no operators.
+      if (is_recording_) break;
+      [[fallthrough]];
     case SliceKind::kOverhead:
-      // A trace of Python alone has functions, not operators.
       if (!is_legacy_ && has_operators_) entry.role = HostRole::kPython;
       break;
     default:

@@ -12,7 +12,11 @@
 //   DataLoader, optimizer and DataParallel scopes hold operators but are no rows; neither are
 //   runtime calls, whose time is taken off the self time of the operator that made them.
 //
-// In both, a scope whose only child has its own name is one call with it (a dispatcher's detour),
+// - Our own recordings follow torch.profiler's too, but have a view of their own for functions:
+// Python
+//   calls, modules and the marks of phases are no rows.
+//
+// In all, a scope whose only child has its own name is one call with it (a dispatcher's detour),
 // and device work belongs to the innermost operator or annotation that its launch was made in.
 #pragma once
 
@@ -23,6 +27,7 @@
 #include "trace/ids.h"
 #include "trace/label.h"
 #include "trace/string_pool.h"
+#include "trace/trace.h"
 
 namespace stepscope {
 
@@ -38,7 +43,9 @@ enum class HostRole : uint8_t {
 class OperatorRules {
  public:
   // Labels that come later (a stream's tables grow) have no role until it is made anew.
-  OperatorRules(const StringPool& strings, const LabelTable& labels);
+  OperatorRules(const StringPool& strings, const LabelTable& labels, bool is_recording = false);
+  explicit OperatorRules(const Trace& trace)
+      : OperatorRules(trace.strings(), trace.labels(), trace.format() == kRecordingFormat) {}
 
   HostRole role(LabelId label) const { return entries_[index(label)].role; }
   // The name that the label is counted under: the same for all labels of one row. All steps go
@@ -63,6 +70,7 @@ class OperatorRules {
   StringId first_step_ = kEmptyString;
   bool is_legacy_ = false;
   bool has_operators_ = false;
+  bool is_recording_ = false;
 };
 
 // How torch calls all steps together.

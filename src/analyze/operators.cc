@@ -374,7 +374,8 @@ Result<Table> make(SliceStream& stream, const Trace* trace, const SliceFilter& f
     if (!streamed) return streamed.status();
   }
   const Launches& launches = trace != nullptr ? *kept : *streamed;
-  const OperatorRules rules(stream.strings(), stream.labels());
+  const OperatorRules rules =
+      trace != nullptr ? OperatorRules(*trace) : OperatorRules(stream.strings(), stream.labels());
   MemoryOutside outside;
   SliceMemory memory;
   if (trace != nullptr) memory = attribute_memory(*trace, rules, filter, outside);

@@ -25,6 +25,7 @@
 #include "python/arrow_capsule.h"
 #include "python/call_stats_binding.h"
 #include "python/exit_watch.h"
+#include "python/import_watch.h"
 #include "python/record_binding.h"
 #include "python/trace_fault.h"
 #include "python/tracer_binding.h"
@@ -208,5 +209,6 @@ NB_MODULE(_core, m) {
   bind_recorder(m);
   bind_tracer(m);
   bind_exit_watch(m);
+  bind_import_watch(m);
   if (!cprofile::add_call_profiler(m.ptr())) throw nb::python_error();
 }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "collect/python/tracer.h"
@@ -20,7 +21,8 @@ namespace {
 using Patterns = std::vector<std::string>;
 
 void start(bool c_calls, bool from_main, int64_t min_duration_ns, Patterns only, Patterns exclude,
-           Patterns library_folders, const std::string& threads, const std::string& own_folder) {
+           Patterns library_folders, const std::string& threads, const std::string& own_folder,
+           bool marks_only) {
   // The hot path writes into this extension's own recorder.
   if (stepscope_record_table(STEPSCOPE_RECORD_VERSION)->is_recording() != 0 &&
       !Recorder::is_recording()) {
@@ -36,6 +38,7 @@ void start(bool c_calls, bool from_main, int64_t min_duration_ns, Patterns only,
       .code = {std::move(only), std::move(exclude), std::move(library_folders)},
       .threads = threads,
       .own_folder = own_folder,
+      .marks_only = marks_only,
   });
   if (!status) throw TraceFault(status.message());
 }
@@ -43,17 +46,48 @@ void start(bool c_calls, bool from_main, int64_t min_duration_ns, Patterns only,
 // What went wrong meanwhile; empty: nothing.
 std::string stop() { return stop_tracer().message(); }
 
+void mark(nb::object code, CodeMark mark) {
+  if (!PyCode_Check(code.ptr())) throw nb::type_error("not a code object");
+  const Status status = mark_code(code.ptr(), std::move(mark));
+  if (!status) throw TraceFault(status.message());
+}
+
+void mark_calls(nb::object code, std::string name, std::string category, bool outermost_only) {
+  using Means = CodeMark::Means;
+  mark(std::move(code), {.means = outermost_only ? Means::kOutermostLabel : Means::kLabel,
+                         .kind = STEPSCOPE_ANNOTATION,
+                         .name = std::move(name),
+                         .category = std::move(category)});
+}
+
+void mark_module_calls(nb::object code) {
+  mark(std::move(code), {.means = CodeMark::Means::kModule});
+}
+
+void mark_argument(nb::object code, uint16_t argument, std::string name, std::string category) {
+  mark(std::move(code), {.means = CodeMark::Means::kArgument,
+                         .kind = STEPSCOPE_ANNOTATION,
+                         .argument = argument,
+                         .name = std::move(name),
+                         .category = std::move(category)});
+}
+
 }  // namespace
 
 void bind_tracer(nb::module_& m) {
   m.def("start_tracing", &start, nb::arg("c_calls") = false, nb::arg("from_main") = false,
         nb::arg("min_duration_ns") = 0, nb::arg("only") = Patterns(),
         nb::arg("exclude") = Patterns(), nb::arg("library_folders") = Patterns(),
-        nb::arg("threads") = "", nb::arg("own_folder") = "");
+        nb::arg("threads") = "", nb::arg("own_folder") = "", nb::arg("marks_only") = false);
   m.def("stop_tracing", &stop);
   m.def("is_tracing", &is_tracing);
   m.def("other_profilers", &other_profilers);
   m.def("continue_in_child", &continue_tracer_in_child);
+  m.def("mark_code", &mark_calls, nb::arg("code"), nb::arg("name"), nb::arg("category"),
+        nb::arg("outermost_only") = false);
+  m.def("mark_module_calls", &mark_module_calls, nb::arg("code"));
+  m.def("mark_argument", &mark_argument, nb::arg("code"), nb::arg("argument"), nb::arg("name"),
+        nb::arg("category"));
 }
 
 }  // namespace stepscope

@@ -9,6 +9,13 @@ constexpr uint32_t kind_bit(SliceKind kind) { return 1u << static_cast<unsigned>
 constexpr uint32_t kKnownKinds = kind_bit(SliceKind::kPython) | kind_bit(SliceKind::kCall);
 constexpr uint32_t kFunctionKinds = kKnownKinds | kind_bit(SliceKind::kOther);
 
+// A call of a module (nn.Module: head.0 (Linear)) is around calls of functions and is none itself.
+SliceKind kind_among_calls(const Label& label, const StringPool& strings) {
+  const bool is_module =
+      label.kind == SliceKind::kPython && strings.view(label.category) == "nn_module";
+  return is_module ? SliceKind::kAnnotation : label.kind;
+}
+
 // A call that ends. Where it was the only one open it is primitive, and its time counts.
 void count_call(CallCost& cost, uint32_t& open, const Nesting::Slice& slice) {
   ++cost.calls;
@@ -78,7 +85,7 @@ uint32_t CallCounter::find_edge(uint32_t caller, uint32_t callee) {
 void CallCounter::learn_labels() {
   const std::vector<Label>& labels = stream_.labels().all();
   for (size_t i = function_of_.size(); i < labels.size(); ++i) {
-    const SliceKind kind = labels[i].kind;
+    const SliceKind kind = kind_among_calls(labels[i], stream_.strings());
     const bool takes_time = kind != SliceKind::kInstant && kind != SliceKind::kSpan;
     kind_bits_.push_back(takes_time ? kind_bit(kind) : 0);
     const bool is_known = (kind_bit(kind) & kKnownKinds) != 0;

@@ -75,6 +75,17 @@ TEST_F(CallGraphOfSlices, OperatorsBetweenFunctionsAreLookedThrough) {
             "f -> hook 1/1 self 30 total 30\n");
 }
 
+TEST_F(CallGraphOfSlices, CallsOfModulesAreLookedThrough) {
+  call("__call__", 0, 100);
+  const LabelId module = builder_.label("nn.Module: Net", "nn_module", SliceKind::kPython);
+  builder_.add_slice(thread_, 10, 80, module);
+  call("forward", 10, 80);
+  EXPECT_EQ(graph(),
+            "__call__ 1/1 self 20 total 100\n"
+            "forward 1/1 self 80 total 80\n"
+            "__call__ -> forward 1/1 self 80 total 80\n");
+}
+
 TEST_F(CallGraphOfSlices, SlicesOfUnknownKindAreNoCallersOfFunctions) {
   call("f", 0, 100);
   builder_.add_slice(thread_, 10, 80, builder_.label("other", "", SliceKind::kOther));

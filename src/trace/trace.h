@@ -77,6 +77,9 @@ struct TraceData {
   int64_t end_ns = 0;
 };
 
+// The format of what was recorded here, and of nothing that was converted.
+inline constexpr std::string_view kRecordingFormat = "sscope";
+
 class Trace {
  public:
   Trace(Trace&&) = default;

@@ -21,7 +21,7 @@ using State = Recording::State;
 class RunLoader {
  public:
   RunLoader(std::string source, const TraceReadOptions& options) : options_(options) {
-    builder_.set_format("sscope");
+    builder_.set_format(std::string(kRecordingFormat));
     builder_.set_source(std::move(source));
   }
 

@@ -51,6 +51,19 @@ def test_counts_are_those_of_a_profile_function_on_all_threads(name: str, tmp_pa
     assert {key: calls for key, calls in found.items() if "/threading.py:" not in key} == {}
 
 
+@pytest.mark.parametrize("how", ["stepscope-marked", "stepscope-marks"])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_marks_are_as_many_as_calls_and_change_no_count(
+    name: str, how: str, tmp_path: Path
+) -> None:
+    theirs = count(name, "stepscope", str(tmp_path / "a"))
+    ours = count(name, how, str(tmp_path / "b"))
+    if how == "stepscope-marks":
+        theirs = {key: calls for key, calls in theirs.items() if f"/{name}.py:" in key}
+    assert len(theirs) > 1
+    assert differences(ours, theirs) == {}
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_counts_are_the_same_with_c_calls(name: str, tmp_path: Path) -> None:
     theirs = count(name, "stepscope", str(tmp_path / "a"))

@@ -20,7 +20,9 @@
 
 #include "collect/python/call_writer.h"
 #include "collect/python/code_labels.h"
+#include "collect/python/frame_argument.h"
 #include "collect/python/hooks.h"
+#include "collect/python/open_marks.h"
 #include "collect/python/stack_switch.h"
 #include "collect/python/traced_thread.h"
 
@@ -37,18 +39,23 @@ EvalFunction g_after_main_begins = nullptr;  // what from_main waits to install
 // Frames that ran before the tracer did.
 struct OpenedFrame {
   const _PyInterpreterFrame* frame;
-  uint32_t label;  // 0: left out
+  uint32_t label;              // 0: left out, or marked
+  const PyCodeObject* marked;  // null: it is not; for its address
 };
 thread_local std::vector<OpenedFrame>* t_opened __attribute__((tls_model("initial-exec"))) =
     nullptr;
 // Calls on this thread that went through the hook and have not returned.
 thread_local uint32_t t_depth __attribute__((tls_model("initial-exec"))) = 0;
 
+// It will raise RecursionError before its first instruction: no call has been made.
+bool is_too_deep(const PyThreadState* thread) {
+  return thread->recursion_remaining <= 0 && thread->recursion_headroom == 0;
+}
+
 // The slow half of the decision whether a frame is recorded.
 bool takes_frame(const CodeLabels::Entry& entry, const PyThreadState* thread,
                  const _PyInterpreterFrame* frame) {
-  // It will raise RecursionError before its first instruction: no call has been made.
-  if (thread->recursion_remaining <= 0 && thread->recursion_headroom == 0) return false;
+  if (is_too_deep(thread)) return false;
   switch (entry.mark) {
     case Mark::kPlain:
       return true;
@@ -65,15 +72,24 @@ bool takes_frame(const CodeLabels::Entry& entry, const PyThreadState* thread,
 }
 
 template <typename Calls>
+void begin_marked(const _PyInterpreterFrame* frame) {
+  OpenMarks::begin<Calls>(frame->f_code,
+                          [frame](int number) { return find_argument(frame, number); });
+}
+
+template <typename Calls>
 void open_frames(const PyThreadState* thread) {
   std::vector<OpenedFrame> opened;
   for (const _PyInterpreterFrame* frame = thread->cframe->current_frame; frame != nullptr;
        frame = frame->previous) {
-    opened.push_back({frame, CodeLabels::find(frame->f_code).label});
+    const CodeLabels::Entry entry = CodeLabels::find(frame->f_code);
+    const bool is_marked = entry.mark == Mark::kMarked;
+    opened.push_back({frame, entry.label, is_marked ? frame->f_code : nullptr});
   }
   std::reverse(opened.begin(), opened.end());
   for (const OpenedFrame& frame : opened) {
     if (frame.label != 0) Calls::begin(frame.label);
+    if (frame.marked != nullptr) begin_marked<Calls>(frame.frame);
   }
   t_depth = 0;
   delete t_opened;
@@ -85,6 +101,7 @@ template <typename Calls>
 void close_returned(const _PyInterpreterFrame* caller) {
   while (!t_opened->empty() && t_opened->back().frame != caller) {
     if (t_opened->back().label != 0) Calls::end(t_opened->back().label);
+    if (t_opened->back().marked != nullptr) OpenMarks::end<Calls>(t_opened->back().marked);
     t_opened->pop_back();
   }
   if (t_opened->empty()) {
@@ -104,6 +121,24 @@ PyObject* pass_frame(PyThreadState* thread, _PyInterpreterFrame* frame, int thro
   return result;
 }
 
+bool makes_generator(const _PyInterpreterFrame* frame) {
+  constexpr int kGenerators = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
+  return (frame->f_code->co_flags & kGenerators) != 0 && frame->owner != FRAME_OWNED_BY_GENERATOR;
+}
+
+template <typename Calls, bool kCareful>
+PyObject* trace_marked(PyThreadState* thread, _PyInterpreterFrame* frame, int throws) {
+  if (is_too_deep(thread) || makes_generator(frame)) {
+    return pass_frame<kCareful>(thread, frame, throws);
+  }
+  const uint32_t generation = g_tracer_generation;
+  const PyCodeObject* code = frame->f_code;
+  begin_marked<Calls>(frame);
+  PyObject* result = pass_frame<kCareful>(thread, frame, throws);
+  if (generation == g_tracer_generation) OpenMarks::end<Calls>(code);
+  return result;
+}
+
 // kCareful: there may be frames that ran before, or threads that are not to be recorded.
 template <typename Calls, bool kCareful>
 inline PyObject* trace_frame(PyThreadState* thread, _PyInterpreterFrame* frame, int throws) {
@@ -117,7 +152,8 @@ inline PyObject* trace_frame(PyThreadState* thread, _PyInterpreterFrame* frame, 
     if (t_opened != nullptr && t_depth == 0) close_returned<Calls>(thread->cframe->current_frame);
   }
   if (!is_taken) [[unlikely]] {
-    return pass_frame<kCareful>(thread, frame, throws);
+    return entry.mark == Mark::kMarked ? trace_marked<Calls, kCareful>(thread, frame, throws)
+                                       : pass_frame<kCareful>(thread, frame, throws);
   }
   const uint32_t generation = g_tracer_generation;
   if constexpr (kCareful) ++t_depth;
@@ -138,7 +174,29 @@ PyObject* trace(PyThreadState* thread, _PyInterpreterFrame* frame, int throws) {
   return trace_frame<Calls, kCareful>(thread, frame, throws);
 }
 
+template <typename Calls>
+PyObject* trace_if_marked(PyThreadState* thread, _PyInterpreterFrame* frame, int throws) {
+  if (CodeLabels::find(frame->f_code).mark != Mark::kMarked || !TracedThread::takes([] {})) {
+    return g_next(thread, frame, throws);
+  }
+  return trace_marked<Calls, false>(thread, frame, throws);
+}
+
+template <typename Calls>
+PyObject* trace_marks(PyThreadState* thread, _PyInterpreterFrame* frame, int throws) {
+  if (t_stack.is_short()) [[unlikely]] {
+    return call_with_stack(trace_if_marked<Calls>, thread, frame, throws);
+  }
+  if (CodeLabels::may_be_marked(frame->f_code)) [[unlikely]] {
+    return trace_if_marked<Calls>(thread, frame, throws);
+  }
+  return g_next(thread, frame, throws);
+}
+
 EvalFunction choose_hook(const HookOptions& options) {
+  if (options.marks_only) {
+    return options.long_calls_only ? trace_marks<LongCalls> : trace_marks<EveryCall>;
+  }
   const bool is_careful =
       !options.from_main || !TracedThread::takes_all() || g_tracer_generation > 1;
   if (options.long_calls_only) {
@@ -183,7 +241,7 @@ Status install(const HookOptions& options) {
   g_after_main_begins = options.from_main ? hook : nullptr;
   g_installed = options.from_main ? wait_for_main : hook;
   set_eval_function(g_installed);
-  if (!options.from_main) open_own_frames(options);
+  if (!options.from_main && !options.marks_only) open_own_frames(options);
   return {};
 }
 

@@ -14,11 +14,15 @@
 #include "collect/python/c_function_name.h"
 #include "collect/python/call_writer.h"
 #include "collect/python/code_labels.h"
+#include "collect/python/frame_argument.h"
 #include "collect/python/hooks.h"
+#include "collect/python/open_marks.h"
 #include "collect/python/traced_thread.h"
 
 namespace stepscope {
 namespace {
+
+using Mark = CodeLabels::Mark;
 
 constexpr const char* kToolName = "stepscope";
 constexpr int kTools = 6;
@@ -76,10 +80,23 @@ long find_constant(const char* name) {
 }
 
 template <typename Calls>
+void begin_marked(const PyCodeObject* code, PyFrameObject* frame) {
+  OpenMarks::begin<Calls>(code, [frame](int number) { return find_argument(frame, number); });
+}
+
+template <typename Calls>
+void begin_call(PyFrameObject* frame) {
+  PyCodeObject* code = PyFrame_GetCode(frame);
+  Py_DECREF(code);  // the frame holds it
+  const CodeLabels::Entry entry = CodeLabels::find(code);
+  if (entry.label != 0) return Calls::begin(entry.label);
+  if (entry.mark == Mark::kMarked) begin_marked<Calls>(code, frame);
+}
+
+template <typename Calls>
 void open_stack(PyFrameObject* innermost) {
-  for (const PyCodeObject* code : find_codes(innermost)) {
-    if (const uint32_t label = CodeLabels::find(code).label; label != 0) Calls::begin(label);
-  }
+  if (g_options.marks_only) return;
+  for (PyFrameObject* frame : find_frames(innermost)) begin_call<Calls>(frame);
 }
 
 // The caller of the frame that runs.
@@ -105,20 +122,45 @@ PyObject* raise_wrong_call() {
 // at one place (a throw, an unwinding) may not be.
 PyObject* leave_out(bool can_disable) { return Py_NewRef(can_disable ? g_disable : Py_None); }
 
+// Whether the thread of an event is recorded; what is around the event is opened first.
+template <typename Calls>
+bool takes_begin() {
+  return TracedThread::takes([] {
+    PyFrameObject* caller = find_caller();
+    open_stack<Calls>(caller);
+    Py_XDECREF(caller);
+  });
+}
+template <typename Calls>
+bool takes_end() {
+  return TracedThread::takes([] { open_stack<Calls>(PyEval_GetFrame()); });
+}
+
+// What has no label: marked, left out, or without a name just now.
+template <typename Calls, bool kCanDisable>
+PyObject* begin_unlabelled(const PyCodeObject* code) {
+  const Mark mark = CodeLabels::find(code).mark;
+  if (mark != Mark::kMarked) return leave_out(kCanDisable && mark == Mark::kLeftOut);
+  PyFrameObject* frame = PyEval_GetFrame();
+  if (takes_begin<Calls>() && frame != nullptr) begin_marked<Calls>(code, frame);
+  Py_RETURN_NONE;
+}
+template <typename Calls, bool kCanDisable>
+PyObject* end_unlabelled(const PyCodeObject* code) {
+  const Mark mark = CodeLabels::find(code).mark;
+  if (mark != Mark::kMarked) return leave_out(kCanDisable && mark == Mark::kLeftOut);
+  if (takes_end<Calls>()) OpenMarks::end_live<Calls>(code);
+  Py_RETURN_NONE;
+}
+
 template <typename Calls, bool kCanDisable>
 PyObject* on_begin(PyObject*, PyObject* const* args, size_t count, PyObject*) {
   if (!is_event(args, count, 2)) return raise_wrong_call();
   const uint32_t label = CodeLabels::find(code_of(args)).label;
   if (label == 0) [[unlikely]] {
-    return leave_out(kCanDisable &&
-                     CodeLabels::find(code_of(args)).mark == CodeLabels::Mark::kLeftOut);
+    return begin_unlabelled<Calls, kCanDisable>(code_of(args));
   }
-  const bool takes_thread = TracedThread::takes([] {
-    PyFrameObject* caller = find_caller();
-    open_stack<Calls>(caller);
-    Py_XDECREF(caller);
-  });
-  if (takes_thread) Calls::begin(label);
+  if (takes_begin<Calls>()) Calls::begin(label);
   Py_RETURN_NONE;
 }
 
@@ -127,10 +169,9 @@ PyObject* on_end(PyObject*, PyObject* const* args, size_t count, PyObject*) {
   if (!is_event(args, count, 2)) return raise_wrong_call();
   const uint32_t label = CodeLabels::find(code_of(args)).label;
   if (label == 0) [[unlikely]] {
-    return leave_out(kCanDisable &&
-                     CodeLabels::find(code_of(args)).mark == CodeLabels::Mark::kLeftOut);
+    return end_unlabelled<Calls, kCanDisable>(code_of(args));
   }
-  if (TracedThread::takes([] { open_stack<Calls>(PyEval_GetFrame()); })) Calls::end(label);
+  if (takes_end<Calls>()) Calls::end(label);
   Py_RETURN_NONE;
 }
 
@@ -149,8 +190,7 @@ PyObject* on_c_call(PyObject*, PyObject* const* args, size_t count, PyObject*) {
   if (!is_event(args, count, 4)) return raise_wrong_call();
   const uint32_t label = find_label(args[2], args[3]);
   if (label == 0) Py_RETURN_NONE;
-  const bool takes_thread = TracedThread::takes([] { open_stack<Calls>(PyEval_GetFrame()); });
-  if (takes_thread) kIsBegin ? Calls::begin(label) : Calls::end(label);
+  if (takes_end<Calls>()) kIsBegin ? Calls::begin(label) : Calls::end(label);
   Py_RETURN_NONE;
 }
 
@@ -174,6 +214,17 @@ struct Event {
   vectorcallfunc function;
 };
 
+// These may be asked for in one code object alone, which costs nothing in all others.
+Status listen_in(PyCodeObject* code, bool is_on) {
+  long mask = 0;
+  if (is_on) {
+    for (const char* event : {"PY_START", "PY_RESUME", "PY_RETURN", "PY_YIELD"}) {
+      mask |= find_constant(event);
+    }
+  }
+  return call("set_local_events", "iOl", g_tool, code, mask);
+}
+
 template <typename Calls>
 Status listen() {
   const std::array events = {
@@ -191,7 +242,13 @@ Status listen() {
     // CALL stands for all three.
     if (!is_c_call || std::string_view(event.name) == "CALL") mask |= find_constant(event.name);
   }
+  if (g_options.marks_only) mask = find_constant("PY_THROW") | find_constant("PY_UNWIND");
   if (Status status = call("set_events", "il", g_tool, mask); !status) return status;
+  if (g_options.marks_only) {
+    for (PyCodeObject* code : CodeLabels::marked_code()) {
+      if (Status status = listen_in(code, true); !status) return status;
+    }
+  }
   // What an earlier tool of this id, or an earlier filter, had turned off.
   return call("restart_events", nullptr);
 }
@@ -210,11 +267,9 @@ PyObject* wait_for_main(PyObject*, PyObject* const* args, size_t count, PyObject
   if (!is_event(args, count, 2)) return raise_wrong_call();
   if (has_no_caller() && begins_program(code_of(args))) {
     meet_main_thread();
-    if (listen_for_all() && !t_traced.is_left_out) {
-      const uint32_t label = CodeLabels::find(code_of(args)).label;
-      if (label != 0) {
-        g_options.long_calls_only ? LongCalls::begin(label) : EveryCall::begin(label);
-      }
+    if (listen_for_all() && !t_traced.is_left_out && !g_options.marks_only) {
+      PyFrameObject* frame = PyEval_GetFrame();
+      g_options.long_calls_only ? begin_call<LongCalls>(frame) : begin_call<EveryCall>(frame);
     }
   }
   Py_RETURN_NONE;
@@ -283,6 +338,9 @@ Status install(const HookOptions& options) {
 Status remove() {
   // Fails where another tool took the id, for which it has to free ours first.
   Status status = call("set_events", "ii", g_tool, 0);
+  if (g_options.marks_only) {
+    for (PyCodeObject* code : CodeLabels::marked_code()) (void)listen_in(code, false);
+  }
   for (const char* event : {"PY_START", "PY_RESUME", "PY_THROW", "PY_RETURN", "PY_YIELD",
                             "PY_UNWIND", "CALL", "C_RETURN", "C_RAISE"}) {
     (void)register_callback(event, nullptr);
@@ -293,9 +351,14 @@ Status remove() {
   return status;
 }
 
+// Its events may have been turned off while the filter left it out.
+Status on_new_mark(PyCodeObject* code) {
+  return g_options.marks_only ? listen_in(code, true) : call("restart_events", nullptr);
+}
+
 }  // namespace
 
-const CallHook kMonitoringHook = {install, remove};
+const CallHook kMonitoringHook = {install, remove, on_new_mark};
 
 }  // namespace stepscope
 

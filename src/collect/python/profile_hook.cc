@@ -12,7 +12,9 @@
 #include "collect/python/c_function_labels.h"
 #include "collect/python/call_writer.h"
 #include "collect/python/code_labels.h"
+#include "collect/python/frame_argument.h"
 #include "collect/python/hooks.h"
+#include "collect/python/open_marks.h"
 #include "collect/python/traced_thread.h"
 
 namespace stepscope {
@@ -24,11 +26,26 @@ Py_tracefunc g_callback = nullptr;
 PyObject* g_starter = nullptr;  // what threading.setprofile() was given
 bool g_waits_for_main = false;
 
-uint32_t label_of(PyFrameObject* frame) {
+CodeLabels::Entry entry_of(PyFrameObject* frame) {
   PyCodeObject* code = PyFrame_GetCode(frame);
-  const uint32_t label = CodeLabels::find(code).label;
-  Py_DECREF(code);
-  return label;
+  const CodeLabels::Entry entry = CodeLabels::find(code);
+  Py_DECREF(code);  // the frame holds it
+  return entry;
+}
+
+template <typename Calls>
+void begin_call(PyFrameObject* frame) {
+  const CodeLabels::Entry entry = entry_of(frame);
+  if (entry.label != 0) return Calls::begin(entry.label);
+  if (entry.mark != Mark::kMarked) return;
+  OpenMarks::begin<Calls>(entry.code, [frame](int number) { return find_argument(frame, number); });
+}
+
+template <typename Calls>
+void end_call(PyFrameObject* frame) {
+  const CodeLabels::Entry entry = entry_of(frame);
+  if (entry.label != 0) return Calls::end(entry.label);
+  if (entry.mark == Mark::kMarked) OpenMarks::end_live<Calls>(entry.code);
 }
 
 // The frames of this thread whose begin was told. A generator that delegates (yield from) and has
@@ -40,7 +57,7 @@ void open_stack(PyFrameObject* innermost) {
   t_frames.clear();
   for (PyFrameObject* frame : find_frames(innermost)) {
     t_frames.push_back(frame);
-    if (const uint32_t label = label_of(frame); label != 0) Calls::begin(label);
+    begin_call<Calls>(frame);
   }
 }
 
@@ -69,15 +86,12 @@ int on_event(PyObject*, PyFrameObject* frame, int what, PyObject* argument) {
   switch (what) {
     case PyTrace_CALL:
       t_frames.push_back(frame);
-      if (const uint32_t label = label_of(frame); label != 0) Calls::begin(label);
+      begin_call<Calls>(frame);
       return 0;
     case PyTrace_RETURN: {
       const bool has_begun = !t_frames.empty() && t_frames.back() == frame;
-      if (has_begun) t_frames.pop_back();
-      if (const uint32_t label = label_of(frame); label != 0) {
-        if (!has_begun) Calls::begin(label);
-        Calls::end(label);
-      }
+      has_begun ? t_frames.pop_back() : begin_call<Calls>(frame);
+      end_call<Calls>(frame);
       return 0;
     }
     case PyTrace_C_CALL:

@@ -2,10 +2,13 @@
 
 #include <Python.h>
 
+#include <utility>
+
 #include "base/tick_clock.h"
 #include "collect/python/call_writer.h"
 #include "collect/python/code_labels.h"
 #include "collect/python/hooks.h"
+#include "collect/python/open_marks.h"
 #include "collect/python/other_profilers.h"
 #include "collect/python/traced_thread.h"
 #include "collect/recorder/recorder.h"
@@ -21,7 +24,7 @@ const CallHook& choose_hook([[maybe_unused]] const TracerOptions& options) {
 #if PY_VERSION_HEX >= 0x030C0000
   return kMonitoringHook;
 #else
-  return options.c_calls ? kProfileHook : kFrameHook;
+  return options.c_calls && !options.marks_only ? kProfileHook : kFrameHook;
 #endif
 }
 
@@ -37,10 +40,8 @@ bool is_tracing() { return g_hook != nullptr; }
 
 Status start_tracer(const TracerOptions& options) {
   if (is_tracing()) return Status::error("Python calls are being recorded already");
-  if (Status status = CodeLabels::start(CodeFilter(options.code), options.own_folder, on_new_code);
-      !status) {
-    return status;
-  }
+  CodeLabels::Options code{CodeFilter(options.code), options.own_folder, options.marks_only};
+  if (Status status = CodeLabels::start(std::move(code), on_new_code); !status) return status;
   TracedThread::start(options.threads);
   g_long_calls_only = options.min_duration_ns > 0;
   if (g_long_calls_only) {
@@ -49,10 +50,9 @@ Status start_tracer(const TracerOptions& options) {
         static_cast<uint64_t>(static_cast<double>(options.min_duration_ns) * ticks_per_ns));
   }
   const CallHook& hook = choose_hook(options);
-  if (Status status = hook.install({options.c_calls, g_long_calls_only, options.from_main});
-      !status) {
-    return status;
-  }
+  const HookOptions hook_options{options.c_calls && !options.marks_only, g_long_calls_only,
+                                 options.from_main, options.marks_only};
+  if (Status status = hook.install(hook_options); !status) return status;
   g_hook = &hook;
   look_for_running_profilers();
   return {};
@@ -73,6 +73,13 @@ Status stop_tracer() {
   return status;
 }
 
+Status mark_code(PyObject* code, CodeMark mark) {
+  auto* code_object = reinterpret_cast<PyCodeObject*>(code);
+  if (Status status = CodeLabels::mark(code_object, std::move(mark)); !status) return status;
+  if (!is_tracing() || g_hook->on_new_mark == nullptr) return {};
+  return g_hook->on_new_mark(code_object);
+}
+
 void write_open_calls() {
   if (is_tracing() && g_long_calls_only) LongCalls::write_open();
 }
@@ -81,9 +88,11 @@ void continue_tracer_in_child() {
   if (!is_tracing() || !Recorder::is_recording()) return;
   name_thread_in_child();
   if (g_long_calls_only) return LongCalls::continue_in_child();
+  size_t open_mark = 0;
   for (const PyCodeObject* code : find_codes(PyEval_GetFrame())) {
-    const uint32_t label = CodeLabels::find(code).label;
-    if (label != 0) append_record(format::RecordKind::kBegin, label);
+    const CodeLabels::Entry entry = CodeLabels::find(code);
+    if (entry.label != 0) EveryCall::begin(entry.label);
+    if (entry.mark == CodeLabels::Mark::kMarked) OpenMarks::begin_again<EveryCall>(code, open_mark);
   }
 }
 

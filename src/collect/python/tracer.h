@@ -20,6 +20,9 @@
 
 #include "base/status.h"
 #include "collect/code_filter.h"
+#include "collect/python/code_mark.h"
+
+struct _object;
 
 namespace stepscope {
 
@@ -31,6 +34,9 @@ struct TracerOptions {
   CodePatterns code;
   std::string threads;     // a glob for the names of threads; empty: all
   std::string own_folder;  // code below it is the profiler's own
+  // Nothing but the calls of marked code, and of those only what the marks say. Those that are open
+  // when it starts are not seen. C calls are not.
+  bool marks_only = false;
 };
 
 // With the GIL. Fails where another tool has the hook that it needs.
@@ -40,6 +46,10 @@ Status stop_tracer();
 bool is_tracing();
 // With the GIL: the names of other profilers that were seen since the tracer was started.
 const std::vector<std::string>& other_profilers();
+
+// With the GIL. The calls of a code object are recorded with that mark from now on, also where the
+// filter leaves the function out, by this tracer and all later ones.
+Status mark_code(_object* code, CodeMark mark);
 
 // Before anything else records on this thread.
 void write_open_calls();
