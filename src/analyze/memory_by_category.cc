@@ -93,7 +93,7 @@ Table make_memory_by_category(const Trace& trace, const SliceFilter& filter) {
   if (timeline->has(MemoryCategory::kGradient) && !timeline->has(MemoryCategory::kParameter)) {
     table.notes.push_back("no parameters: they were taken before the recording began");
   }
-  if (const uint64_t unseen = timeline->all().unseen_frees; unseen > 0) {
+  if (const uint64_t unseen = timeline->unseen_frees(); unseen > 0) {
     table.notes.push_back(text_of_count(static_cast<int64_t>(unseen)) +
                           " releases are missing: an address was taken again");
   }

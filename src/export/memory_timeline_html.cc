@@ -48,7 +48,8 @@ std::string text_of_ns(int64_t ns) {
 
 class PageWriter {
  public:
-  PageWriter(const Trace& trace, const MemoryTimeline& timeline) : trace_(trace) {
+  PageWriter(const Trace& trace, const MemoryTimeline& timeline)
+      : trace_(trace), is_judged_(timeline.is_judged()) {
     peaks_ = timeline.find_peaks();
     for (uint32_t device = 0; device < peaks_.size(); ++device) drawn_.push_back(device);
     std::stable_sort(drawn_.begin(), drawn_.end(), [&](uint32_t a, uint32_t b) {
@@ -102,9 +103,12 @@ class PageWriter {
     append_xml(name, std::string_view(trace_.source()).substr(trace_.source().rfind('/') + 1));
     text_ += name + "</title>\n<style>";
     text_ += kStyle;
-    text_ += "</style>\n</head>\n<body>\n<h1>Memory of " + name +
-             "</h1>\n<p class=\"quiet\">What memory is held for is judged from the phases of "
-             "training in which it was taken and given back.</p>\n";
+    text_ += "</style>\n</head>\n<body>\n<h1>Memory of " + name + "</h1>\n";
+    if (is_judged_) {
+      text_ +=
+          "<p class=\"quiet\">What memory is held for is judged from the phases of training in "
+          "which it was taken and given back.</p>\n";
+    }
     if (left_out() > 0) {
       text_ += fmt::format("<p class=\"quiet\">{} devices with lower peaks are left out.</p>\n",
                            left_out());
@@ -216,6 +220,7 @@ class PageWriter {
   }
 
   const Trace& trace_;
+  const bool is_judged_;
   std::vector<MemoryAtMoment> peaks_;                // by device
   std::vector<uint32_t> drawn_;                      // devices, the highest peak first
   std::vector<std::vector<MemoryAtMoment>> curves_;  // of these

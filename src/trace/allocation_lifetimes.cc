@@ -11,6 +11,8 @@
 namespace stepscope {
 namespace {
 
+constexpr int16_t kCpu = 0;  // of c10::DeviceType
+
 class Pairing {
  public:
   explicit Pairing(const Trace& trace) : trace_(trace), columns_(trace.allocations()) {}
@@ -63,7 +65,7 @@ class Pairing {
       result_.spaces.push_back({process, static_cast<uint32_t>(place - result_.devices.begin())});
       spaces_.emplace_back();
       const int64_t total_bytes = columns_.total_allocated_bytes[row];
-      if (total_bytes >= 0) {
+      if (total_bytes >= 0 && device.type != kCpu) {
         spaces_.back().before_bytes = subtract_saturating(total_bytes, columns_.bytes[row]);
       }
     }

@@ -7,8 +7,10 @@
 //
 // - Memory that is given back but was never seen to be taken was there before: it lives from the
 //   trace's begin.
-// - Where the allocator tells its totals, what it held before the first event and never gave back
-//   is one lifetime more, from the trace's begin on, without an end and without rows.
+// - Where a device's allocator tells its totals, what it held before the first event and never gave
+//   back is one lifetime more, from the trace's begin on, without an end and without rows. Not so
+//   for the CPU: torch's total there counts what was taken in earlier recordings of the same
+//   process even when it was given back between them.
 // - An address that is taken twice was given back unseen: the first life ends where the second
 //   begins.
 // - Events without an address (some files have none) pair by their bytes, the last taken first.

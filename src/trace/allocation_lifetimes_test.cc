@@ -64,6 +64,7 @@ TEST(AllocationLifetimes, MemoryFromBeforeLivesFromTheBegin) {
 
 TEST(AllocationLifetimes, WhatTheTotalTellsOfAndNobodyGaveBackStayed) {
   TrainingTrace made;
+  made.set_device(1, 0);
   made.set_next_total(1'050);  // 1,000 before, of which 300 are given back
   made.take(10, 0xa, 50);
   made.give_back(20, 0xb, 300);
@@ -72,6 +73,13 @@ TEST(AllocationLifetimes, WhatTheTotalTellsOfAndNobodyGaveBackStayed) {
   EXPECT_EQ(all.lifetimes[2].bytes, 700);
   EXPECT_TRUE(all.lifetimes[2].is_open());
   EXPECT_TRUE(all.lifetimes[2].was_there_before());
+}
+
+TEST(AllocationLifetimes, TheTotalOfTheCpuTellsNothingOfBefore) {
+  TrainingTrace made;
+  made.set_next_total(1'050);
+  made.take(10, 0xa, 50);
+  EXPECT_EQ(AllocationLifetimes::build(made.build()).lifetimes.size(), 1u);
 }
 
 TEST(AllocationLifetimes, AnAddressThatIsTakenTwiceWasGivenBackUnseen) {

@@ -180,6 +180,7 @@ TEST(MemoryCategories, MadeBetweenStepsAreParametersOnlyWithBothSigns) {
 TEST(MemoryCategories, MemoryFromBeforeIsToldByItsEnd) {
   TrainingTrace made;
   add_steps(made);
+  made.set_device(1, 0);
   made.set_next_total(1'000);
   made.give_back(92, 0xa, 10);    // in zero_grad
   made.give_back(210, 0xb, 10);   // going backward

@@ -1,6 +1,8 @@
 #include "trace/memory_timeline.h"
 
 #include <algorithm>
+#include <cmath>
+#include <string_view>
 
 #include "trace/memory_categories.h"
 
@@ -49,20 +51,71 @@ std::shared_ptr<const MemoryTimeline> MemoryTimeline::of(const Trace& trace) {
                                              [&] { return MemoryTimeline(trace); });
 }
 
-MemoryTimeline::MemoryTimeline(const Trace& trace)
-    : all_(AllocationLifetimes::build(trace)), categories_(find_memory_categories(trace, all_)) {}
+MemoryTimeline::MemoryTimeline(const Trace& trace) {
+  if (read_counters(trace)) {
+    all_.devices = {{}};  // the file does not say which
+    return;
+  }
+  all_ = AllocationLifetimes::build(trace);
+  categories_ = find_memory_categories(trace, all_);
+}
+
+// The counters that ingest makes of torch's memory timeline, all of them or none.
+bool MemoryTimeline::read_counters(const Trace& trace) {
+  size_t found = 0;
+  for (const Track& track : trace.tracks()) {
+    const std::string_view series = trace.string(track.series);
+    if (track.kind != TrackKind::kCounter || trace.string(track.name) != "memory") continue;
+    for (size_t category = 0; category < kMemoryCategoryCount; ++category) {
+      if (series != kMemoryCategoryNames[category].one) continue;
+      ++found;
+      for (uint64_t i = track.first_value; i < track.first_value + track.value_count; ++i) {
+        constexpr double kMaxBytes = 1e18;
+        const double value = trace.counters().value[i];
+        const double bytes = std::isnan(value) ? 0 : std::clamp(value, -kMaxBytes, kMaxBytes);
+        counted_.push_back({trace.counters().time_ns[i], static_cast<int64_t>(bytes),
+                            static_cast<MemoryCategory>(category)});
+      }
+    }
+  }
+  if (found != kMemoryCategoryCount) counted_.clear();
+  std::stable_sort(
+      counted_.begin(), counted_.end(),
+      [](const CounterValue& a, const CounterValue& b) { return a.time_ns < b.time_ns; });
+  return !counted_.empty();
+}
 
 bool MemoryTimeline::has(MemoryCategory category) const {
-  return std::find(categories_.begin(), categories_.end(), category) != categories_.end();
+  return std::find(categories_.begin(), categories_.end(), category) != categories_.end() ||
+         std::any_of(counted_.begin(), counted_.end(), [&](const CounterValue& value) {
+           return value.category == category && value.bytes > 0;
+         });
 }
 
 bool MemoryTimeline::has_categories() const {
-  return std::any_of(categories_.begin(), categories_.end(),
-                     [](MemoryCategory category) { return category != MemoryCategory::kUnknown; });
+  for (size_t category = 0; category < kMemoryCategoryCount; ++category) {
+    const MemoryCategory known{static_cast<uint8_t>(category)};
+    if (known != MemoryCategory::kUnknown && has(known)) return true;
+  }
+  return false;
+}
+
+void MemoryTimeline::walk_counters(
+    const std::function<void(const MemoryAtMoment&)>& on_moment) const {
+  MemoryAtMoment now;
+  for (size_t i = 0; i < counted_.size(); ++i) {
+    now.time_ns = counted_[i].time_ns;
+    now.bytes[static_cast<size_t>(counted_[i].category)] = counted_[i].bytes;
+    if (i + 1 == counted_.size() || counted_[i + 1].time_ns != now.time_ns) on_moment(now);
+  }
 }
 
 void MemoryTimeline::walk(const Takes& takes,
                           const std::function<void(const MemoryAtMoment&)>& on_moment) const {
+  if (!counted_.empty()) {
+    walk_counters(on_moment);
+    return;
+  }
   Walk walk(all_.devices.size(), on_moment);
   const auto change = [&](uint32_t id, int64_t time_ns, int sign) {
     const Lifetime& life = all_.lifetimes[id];
