@@ -91,6 +91,31 @@ TEST(MemoryCategories, BackwardNodesOnAThreadOfTheirOwnAreThePassOfTheirProcess)
   EXPECT_EQ(categories_of(made), "autograd detail, gradient");
 }
 
+TEST(MemoryCategories, AnOldRecordingsBackwardFunctionsAreNodes) {
+  TrainingTrace made;
+  made.op("aten::linear", 100, 40, 0);
+  made.take(110, 0xa, 64);
+  made.op("aten::relu", 150, 40, 2);
+  made.op("ReluBackward0", 200, 40, 2);
+  made.op("AddmmBackward", 250, 40, 1);
+  made.give_back(255, 0xa, 64);
+  made.take(260, 0xb, 64);
+  made.op("torch::autograd::AccumulateGrad", 292, 3);
+  made.optimizer_step(300, 100);
+  EXPECT_EQ(categories_of(made), "activation, gradient");
+}
+
+TEST(MemoryCategories, ANodeLastsAsLongAsItIsEvaluated) {
+  TrainingTrace made;
+  made.op("aten::linear", 100, 40, 0);
+  made.backward_node("AddmmBackward0", 200, 60, 0);
+  made.op("AddmmBackward0", 205, 20, 0);
+  made.take(210, 0xa, 64);
+  made.give_back(240, 0xa, 64);  // after its function, in the node
+  made.optimizer_step(300, 100);
+  EXPECT_EQ(categories_of(made), "temporary");
+}
+
 TEST(MemoryCategories, AMarkHoldsItsBackwardPassTogether) {
   TrainingTrace made;
   made.op("aten::linear", 100, 40, 0);

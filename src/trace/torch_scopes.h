@@ -1,6 +1,7 @@
 // The names under which torch itself, or our collector of it, records what a training program does.
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 
 namespace stepscope {
@@ -21,6 +22,16 @@ inline bool is_zero_grad_scope(std::string_view name) {
 // autograd::engine::evaluate_function: AddmmBackward0
 inline bool is_backward_node(std::string_view name) {
   return name.starts_with("autograd::engine::evaluate_function");
+}
+
+// The function that a node runs: AddmmBackward0, torch::autograd::AccumulateGrad. Before torch 1.9
+// it is all that is recorded of a node.
+inline bool is_backward_function(std::string_view name) {
+  if (name.starts_with("torch::autograd::")) return true;
+  const size_t end = name.find_last_not_of("0123456789") + 1;  // npos + 1 is 0
+  constexpr std::string_view kSuffix = "Backward";
+  return end > kSuffix.size() && name.substr(0, end).ends_with(kSuffix) &&
+         name.find(':') == std::string_view::npos;
 }
 
 // The category of our collector's marks, whose names say what goes on: backward, fetch, collate.

@@ -11,7 +11,6 @@ namespace {
 constexpr uint32_t kNotNumbered = UINT32_MAX;
 
 TrainingPhase phase_of_scope(std::string_view name, std::string_view category) {
-  if (is_backward_node(name)) return TrainingPhase::kBackward;
   if (is_optimizer_scope(name)) return TrainingPhase::kOptimizer;
   if (is_zero_grad_scope(name)) return TrainingPhase::kZeroGrad;
   if (is_input_scope(name)) return TrainingPhase::kInput;
@@ -22,6 +21,10 @@ TrainingPhase phase_of_scope(std::string_view name, std::string_view category) {
   return TrainingPhase::kOther;
 }
 
+bool is_node_name(std::string_view name, SliceKind kind) {
+  return is_backward_node(name) || (kind == SliceKind::kOperator && is_backward_function(name));
+}
+
 }  // namespace
 
 TrainingPhases::TrainingPhases(const Trace& trace)
@@ -30,8 +33,11 @@ TrainingPhases::TrainingPhases(const Trace& trace)
       serves_(trace.tracks().size()),
       processes_(trace.processes().size()) {
   for (const Label& label : trace.labels().all()) {
-    phase_of_label_.push_back(
-        phase_of_scope(trace.string(label.name), trace.string(label.category)));
+    const std::string_view name = trace.string(label.name);
+    const bool is_node = is_node_name(name, label.kind);
+    is_node_label_.push_back(is_node);
+    phase_of_label_.push_back(is_node ? TrainingPhase::kBackward
+                                      : phase_of_scope(name, trace.string(label.category)));
   }
   find_phase_slices();
   find_numbered_operators();
@@ -49,7 +55,9 @@ void TrainingPhases::find_phase_slices() {
       phase_[row] = phase_[index(parent)];
       operator_[row] = operator_[index(parent)];
     }
-    if (phase_of(SliceId{row}) != TrainingPhase::kOther) {
+    // The function of a node is part of that node.
+    const bool is_in_node = parent != kNoSlice && is_node(SliceId{row}) && is_node(parent);
+    if (phase_of(SliceId{row}) != TrainingPhase::kOther && !is_in_node) {
       phase_[row] = SliceId{row};
     } else if (operator_[row] == kNoSlice &&
                trace_.labels()[slices.label[row]].kind == SliceKind::kOperator) {
@@ -90,8 +98,7 @@ void TrainingPhases::find_passes() {
     const uint32_t end = track.first_slice + track.slice_count;
     for (uint32_t row = track.first_slice; row < end; ++row) {
       if (phase_[row] == SliceId{row}) {
-        const bool is_node = is_backward_node(trace_.slice_name(SliceId{row}));
-        (is_node ? serves_ : leads_)[id] = 1;
+        (is_node(SliceId{row}) ? serves_ : leads_)[id] = 1;
       }
       leads_[id] |= numbered_around_[row] != kNotNumbered;
     }
@@ -197,7 +204,7 @@ TrainingPhases::Moment TrainingPhases::find(TrackId track, SliceId slice, int64_
   if (after == passes.begin() || (after - 1)->end_ns <= time_ns) return moment;
   moment.phase = TrainingPhase::kBackward;
   moment.end_ns = (after - 1)->end_ns;
-  if (around != kNoSlice && is_backward_node(trace_.slice_name(around))) {
+  if (around != kNoSlice && is_node(around)) {
     moment.node_end_ns = slices.end_ns(index(around));
   }
   return moment;

@@ -74,6 +74,9 @@ class TrainingPhases {
   TrainingPhase phase_of(SliceId slice) const {
     return phase_of_label_[index(trace_.slices().label[index(slice)])];
   }
+  bool is_node(SliceId slice) const {
+    return is_node_label_[index(trace_.slices().label[index(slice)])] != 0;
+  }
   void find_phase_slices();
   void find_numbered_operators();
   void find_passes();
@@ -84,6 +87,7 @@ class TrainingPhases {
 
   const Trace& trace_;
   std::vector<TrainingPhase> phase_of_label_;
+  std::vector<uint8_t> is_node_label_;     // a backward node, not a mark around many
   std::vector<SliceId> phase_;             // by slice: the innermost phase around it
   std::vector<SliceId> operator_;          // by slice: the outermost operator around it
   std::vector<Numbered> numbered_;         // in order of slices
