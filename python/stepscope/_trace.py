@@ -130,7 +130,7 @@ class Trace:
         return self.view("devices", **options)
 
     def memory(self, **options: Any) -> Table:
-        """Memory over time; ``by="operator"`` for who took it."""
+        """Memory over time; ``by="category"`` what it holds, ``by="operator"`` who took it."""
         return self.view("memory", **options)
 
     def tree(self, **options: Any) -> Table:

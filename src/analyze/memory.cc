@@ -4,33 +4,24 @@
 //
 // With --by operator: what each operator's calls took and gave back, alone (self_…) and with all
 // that they called. An increase is what was taken less what was given back in the same call.
+//
+// With --by category: memory_by_category.h.
 #include <algorithm>
-#include <array>
 #include <map>
 #include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "analyze/memory_by_category.h"
 #include "analyze/operator_rules.h"
 #include "analyze/slice_filter.h"
 #include "analyze/views.h"
+#include "base/saturating.h"
+#include "trace/allocation_device.h"
 
 namespace stepscope {
 namespace {
-
-// As in torch.device: "cpu", "cuda:0".
-std::string device_text(int16_t type, int16_t id) {
-  static constexpr std::array<const char*, 21> kTypes = {
-      "cpu",  "cuda", "mkldnn", "opengl", "opencl", "ideep", "hip",
-      "fpga", "maia", "xla",    "vulkan", "metal",  "xpu",   "mps",
-      "meta", "hpu",  "ve",     "lazy",   "ipu",    "mtia",  "privateuse1"};
-  std::string text = type >= 0 && static_cast<size_t>(type) < kTypes.size()
-                         ? kTypes[static_cast<size_t>(type)]
-                         : "device type " + std::to_string(type);
-  if (id >= 0) text += ":" + std::to_string(id);
-  return text;
-}
 
 bool is_operator(const OperatorRules& rules, LabelId label) {
   const HostRole role = rules.role(label);
@@ -54,16 +45,16 @@ Table make_curve(const Trace& trace, const OperatorRules& rules, const SliceFilt
   Column& reserved = table.add("reserved_bytes", ColumnType::kInt, Unit::kBytes);
   Column& name = table.add("operator", ColumnType::kString);
   Column& change = table.add("change_bytes", ColumnType::kInt, Unit::kBytes);
-  std::map<std::pair<int16_t, int16_t>, int64_t> sums;
+  std::map<AllocationDevice, int64_t> sums;
   bool has_totals = true;
   for (size_t i = 0; i < allocations.time_ns.size(); ++i) {
     int64_t& sum = sums[{allocations.device_type[i], allocations.device_id[i]}];
-    sum += allocations.bytes[i];
+    sum = add_saturating(sum, allocations.bytes[i]);
     if (!filter.takes_time(allocations.time_ns[i]) || !filter.takes_track(allocations.track[i])) {
       continue;
     }
     time.push(allocations.time_ns[i] - trace.begin_ns());
-    device.push(device_text(allocations.device_type[i], allocations.device_id[i]));
+    device.push(device_name({allocations.device_type[i], allocations.device_id[i]}));
     const int64_t total_bytes = allocations.total_allocated_bytes[i];
     has_totals &= total_bytes >= 0;
     allocated.push(total_bytes >= 0 ? total_bytes : sum);
@@ -88,7 +79,7 @@ Table make_curve(const Trace& trace, const OperatorRules& rules, const SliceFilt
 
 struct OperatorMemory {
   StringId name{};
-  std::pair<int16_t, int16_t> device;
+  AllocationDevice device;
   int64_t self_increase_bytes = 0;
   int64_t increase_bytes = 0;
   int64_t self_allocations = 0;
@@ -107,14 +98,14 @@ Table make_by_operator(const Trace& trace, const OperatorRules& rules, const Sli
     }
   }
   std::vector<OperatorMemory> rows;
-  std::map<std::pair<uint32_t, std::pair<int16_t, int16_t>>, size_t> row_ids;
+  std::map<std::pair<uint32_t, AllocationDevice>, size_t> row_ids;
   for (size_t i = 0; i < columns.time_ns.size(); ++i) {
     if (!filter.takes_time(columns.time_ns[i]) || !filter.takes_track(columns.track[i])) continue;
     bool is_self = true;
     for (SliceId at = find_operator(trace, rules, columns.slice[i]); at != kNoSlice;
          at = find_operator(trace, rules, slices.parent[index(at)])) {
       const StringId name = rules.row_name(slices.label[index(at)]);
-      const std::pair<int16_t, int16_t> device{columns.device_type[i], columns.device_id[i]};
+      const AllocationDevice device{columns.device_type[i], columns.device_id[i]};
       const auto [it, is_new] = row_ids.try_emplace({index(name), device}, rows.size());
       if (is_new) rows.push_back({.name = name, .device = device});
       OperatorMemory& row = rows[it->second];
@@ -151,7 +142,7 @@ Table make_by_operator(const Trace& trace, const OperatorRules& rules, const Sli
   for (const OperatorMemory& row : rows) {
     const std::string_view text = trace.string(row.name);
     name.push(is_step_name(text) ? kStepRowName : text);
-    device.push(device_text(row.device.first, row.device.second));
+    device.push(device_name(row.device));
     call_count.push(calls[index(row.name)]);
     self_increase.push(row.self_increase_bytes);
     increase.push(row.increase_bytes);
@@ -166,14 +157,15 @@ Table make_by_operator(const Trace& trace, const OperatorRules& rules, const Sli
 }  // namespace
 
 Result<Table> memory(const Trace& trace, const TableOptions& options) {
-  if (!options.by.empty() && options.by != "operator") {
-    return Status::error("--by " + options.by + ": memory can be shown by operator");
+  if (!options.by.empty() && options.by != "operator" && options.by != "category") {
+    return Status::error("--by " + options.by + ": memory can be shown by operator or by category");
   }
   const Result<SliceFilter> filter = SliceFilter::make(trace, options);
   if (!filter) return filter.status();
   const OperatorRules rules(trace);
-  Table table = options.by.empty() ? make_curve(trace, rules, *filter)
-                                   : make_by_operator(trace, rules, *filter);
+  Table table = options.by == "category"   ? make_memory_by_category(trace, *filter)
+                : options.by == "operator" ? make_by_operator(trace, rules, *filter)
+                                           : make_curve(trace, rules, *filter);
   if (trace.allocations().time_ns.empty()) {
     table.notes.push_back("no allocations in this trace (torch: profile_memory=True)");
   }

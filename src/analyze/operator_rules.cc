@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "trace/torch_scopes.h"
+
 namespace stepscope {
 namespace {
 
@@ -154,11 +156,6 @@ OperatorRules::Entry OperatorRules::make_entry(const StringPool& strings, const 
 }
 
 bool is_step_name(string_view name) { return name.starts_with("ProfilerStep#"); }
-
-bool is_input_scope(string_view name) {
-  return (name.starts_with("enumerate(DataLoader)#") && name.ends_with(".__next__")) ||
-         name.starts_with("enumerate(DataPipe)#");
-}
 
 bool is_communication_scope(string_view name) {
   return name.starts_with("nccl:") || name.starts_with("gloo:");

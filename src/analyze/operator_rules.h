@@ -77,8 +77,6 @@ class OperatorRules {
 inline constexpr std::string_view kStepRowName = "ProfilerStep*";
 bool is_step_name(std::string_view name);  // ProfilerStep#5
 
-// enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__, enumerate(DataPipe)#…
-bool is_input_scope(std::string_view name);
 // nccl:all_reduce, gloo:broadcast
 bool is_communication_scope(std::string_view name);
 // ncclKernel_AllReduce_RING_LL_Sum_float(ncclWorkElem), ncclDevKernel_…

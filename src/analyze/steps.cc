@@ -16,6 +16,7 @@
 #include "analyze/slice_filter.h"
 #include "analyze/step_spans.h"
 #include "analyze/views.h"
+#include "trace/torch_scopes.h"
 
 namespace stepscope {
 namespace {

@@ -57,7 +57,7 @@ std::string describe_formats() {
       names.insert(space, ",");
     }
     if (format.can_compress) names += " *";
-    text += fmt::format("  {:<10} {:<30} {}\n", format.name, names, format.summary);
+    text += fmt::format("  {:<11} {:<30} {}\n", format.name, names, format.summary);
   }
   return text + "  * also with .gz or .zst after it";
 }

@@ -251,9 +251,9 @@ void add_report(CLI::App& app, Action& action) {
   command
       ->add_option(
           "--by", options->table.by,
-          "How to group: shape or stack (operators), thread (functions), operator (memory), "
-          "time (devices)")
-      ->check(CLI::IsMember({"shape", "stack", "operator", "time", "thread"}))
+          "How to group: shape or stack (operators), thread (functions), operator or category "
+          "(memory), time (devices)")
+      ->check(CLI::IsMember({"shape", "stack", "operator", "category", "time", "thread"}))
       ->type_name("WHAT");
   command->add_option("--depth", options->table.depth, "Levels of the tree; functions of a stack (operators --by stack)")
       ->check(CLI::NonNegativeNumber)

@@ -10,6 +10,8 @@
 #include "export/chrome_json.h"
 #include "export/collapsed.h"
 #include "export/flamegraph.h"
+#include "export/memory_timeline_html.h"
+#include "export/memory_timeline_json.h"
 #include "export/output_file.h"
 #include "export/pprof.h"
 #include "export/prof.h"
@@ -63,6 +65,12 @@ constexpr std::array kFormats = {
                  write_speedscope},
     ExportFormat{"prof", ".prof", "cProfile's: pstats, snakeviz, gprof2dot, flameprof", false,
                  write_prof},
+    ExportFormat{"memory-json", "memory_timeline.json",
+                 "memory by category, as torch's export_memory_timeline", true,
+                 write_memory_timeline_json},
+    ExportFormat{"memory-html", "memory_timeline.html",
+                 "a picture of memory by category, for any browser", false,
+                 write_memory_timeline_html},
     ExportFormat{"chrome", ".json", "Chrome trace events: Perfetto, chrome://tracing", true,
                  write_chrome},
     ExportFormat{"flamegraph", ".svg", "a flame graph for any browser: zoom, search", false,

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ingest/json_text.h"
+#include "trace/memory_category.h"
 #include "trace/trace_builder.h"
 
 namespace stepscope {
@@ -16,11 +17,7 @@ namespace {
 constexpr size_t kReadBytes = size_t{1} << 20;
 constexpr size_t kMaxEntryBytes = 256;  // far more than four numbers need
 
-// In the order of torch's table of colours, which is what the numbers count.
-constexpr std::array<std::string_view, 8> kCategories = {
-    "parameter",  "optimizer state", "input",           "temporary",
-    "activation", "gradient",        "autograd detail", "unknown",
-};
+constexpr size_t kCategories = kMemoryCategoryCount;
 constexpr std::string_view kTotal = "total";
 
 enum Action : int64_t { kPreexisting = 1, kCreate = 2, kIncrementVersion = 3, kDestroy = 4 };
@@ -49,8 +46,7 @@ std::optional<Entry> parse_entry(std::string_view text) {
   const Entry entry{values[0], values[1], values[2], values[3]};
   constexpr int64_t kMaxBytes = int64_t{1} << 50;  // more than any device has
   const bool is_sound = entry.action >= kPreexisting && entry.action <= kDestroy &&
-                        entry.category >= 0 &&
-                        entry.category < static_cast<int64_t>(kCategories.size()) &&
+                        entry.category >= 0 && entry.category < static_cast<int64_t>(kCategories) &&
                         entry.bytes >= -kMaxBytes && entry.bytes <= kMaxBytes;
   return is_sound ? std::optional(entry) : std::nullopt;
 }
@@ -60,8 +56,8 @@ class Timeline {
   explicit Timeline(TraceBuilder& builder) : builder_(builder) {
     track_ = builder.add_thread({}, {});
     builder.track(track_).name = builder.string("memory timeline");
-    for (size_t i = 0; i <= kCategories.size(); ++i) {
-      const std::string_view series = i < kCategories.size() ? kCategories[i] : kTotal;
+    for (size_t i = 0; i <= kCategories; ++i) {
+      const std::string_view series = i < kCategories ? kMemoryCategoryNames[i].one : kTotal;
       counters_[i] = builder.add_counter({}, builder.string("memory"), builder.string(series));
     }
   }
@@ -74,7 +70,7 @@ class Timeline {
     start(entry.time_ns);
     apply(entry, entry.time_ns);
     write(static_cast<size_t>(entry.category), entry.time_ns);
-    write(kCategories.size(), entry.time_ns);
+    write(kCategories, entry.time_ns);
   }
 
   void finish() { start(0); }
@@ -85,19 +81,19 @@ class Timeline {
     started_ = true;
     for (const Entry& entry : before_) apply(entry, time_ns);
     if (before_.empty()) return;
-    for (size_t i = 0; i <= kCategories.size(); ++i) write(i, time_ns);
+    for (size_t i = 0; i <= kCategories; ++i) write(i, time_ns);
     before_ = {};
   }
 
   void apply(const Entry& entry, int64_t time_ns) {
-    for (const size_t series : {static_cast<size_t>(entry.category), kCategories.size()}) {
+    for (const size_t series : {static_cast<size_t>(entry.category), kCategories}) {
       constexpr int64_t kMaxSum = int64_t{1} << 60;
       bytes_[series] = std::clamp(bytes_[series] + entry.bytes, -kMaxSum, kMaxSum);
     }
     if (entry.action == kIncrementVersion) return;  // only its category changes
-    builder_.add_allocation(track_, {.time_ns = time_ns,
-                                     .bytes = entry.bytes,
-                                     .total_allocated_bytes = bytes_[kCategories.size()]});
+    builder_.add_allocation(
+        track_,
+        {.time_ns = time_ns, .bytes = entry.bytes, .total_allocated_bytes = bytes_[kCategories]});
   }
 
   void write(size_t series, int64_t time_ns) {
@@ -106,8 +102,8 @@ class Timeline {
 
   TraceBuilder& builder_;
   TrackId track_{};
-  std::array<TrackId, kCategories.size() + 1> counters_{};
-  std::array<int64_t, kCategories.size() + 1> bytes_{};  // held now; the last is the total
+  std::array<TrackId, kCategories + 1> counters_{};
+  std::array<int64_t, kCategories + 1> bytes_{};  // held now; the last is the total
   std::vector<Entry> before_;
   bool started_ = false;
 };
