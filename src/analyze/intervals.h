@@ -37,9 +37,12 @@ class IntervalSet {
   // Sorts and merges. Needed after adding, before anything else.
   void normalize();
   void unite(const IntervalSet& other);
+  void subtract(const IntervalSet& other);
+  void intersect(const IntervalSet& other);
 
   const std::vector<Interval>& intervals() const { return intervals_; }
   bool empty() const { return intervals_.empty(); }
+  bool contains(int64_t time_ns) const;  // O(log n)
   int64_t total_ns() const;
   int64_t total_ns_in(const Interval& range) const;  // O(log n + intervals in it)
 

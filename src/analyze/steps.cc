@@ -120,14 +120,7 @@ Result<Table> steps(const Trace& trace, const TableOptions& options) {
     }
     scope.push(step.scope.end_ns - step.scope.begin_ns);
   }
-  if (spans->is_estimated) {
-    table.notes.push_back(
-        "no step scopes in this trace; all of its operators are taken as one step");
-  }
-  if (spans->left_out > 0) {
-    table.notes.push_back(std::to_string(spans->left_out) +
-                          " steps at the end are left out: their device work was not all recorded");
-  }
+  table.notes = spans->notes();
   return table;
 }
 

@@ -11,12 +11,14 @@ namespace {
 
 using Rule = std::pair<std::string_view, SliceKind>;
 
-constexpr std::array<Rule, 26> kCategories = {{
+constexpr std::array<Rule, 28> kCategories = {{
     {"cpu_op", SliceKind::kOperator},
     {"Operator", SliceKind::kOperator},
     {"user_annotation", SliceKind::kAnnotation},
     {"python_function", SliceKind::kPython},
-    {"c_function", SliceKind::kCall},  // what our recordings of Python call a function of C
+    {"nn_module", SliceKind::kPython},  // a module's call
+    {"phase", SliceKind::kAnnotation},  // a mark of our own recordings of torch
+    {"c_function", SliceKind::kCall},   // what our recordings of Python call a function of C
     {"cuda_runtime", SliceKind::kRuntime},
     {"Runtime", SliceKind::kRuntime},
     {"cuda_driver", SliceKind::kRuntime},

@@ -1,0 +1,49 @@
+// The view `phases`: what the training thread spent each step on. Every moment of a step counts
+// once, and the phases add up to dur_ns, which is the length of the step's scope. The rules:
+// phase_times.h.
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "analyze/phase_times.h"
+#include "analyze/slice_filter.h"
+#include "analyze/step_spans.h"
+#include "analyze/views.h"
+
+namespace stepscope {
+namespace {
+
+constexpr std::array<const char*, kPhases> kColumnNames = {
+    "input_ns",         "forward_ns", "backward_ns", "optimizer_ns",
+    "communication_ns", "copy_ns",    "host_ns",     "idle_ns",
+};
+
+}  // namespace
+
+Result<Table> phases(const Trace& trace, const TableOptions& options) {
+  const Result<SliceFilter> filter = SliceFilter::make(trace, options);
+  if (!filter) return filter.status();
+  const std::shared_ptr<const StepSpans> spans = StepSpans::of(trace);
+  const std::vector<PhaseTimes> times = find_phase_times(trace, *spans);
+
+  Table table("phases");
+  Column& step_number = table.add("step", ColumnType::kInt);
+  Column& start = table.add("start_ns", ColumnType::kInt, Unit::kNs);
+  Column& dur = table.add("dur_ns", ColumnType::kInt, Unit::kNs);
+  std::array<Column*, kPhases> columns{};
+  for (size_t phase = 0; phase < kPhases; ++phase) {
+    columns[phase] = &table.add(kColumnNames[phase], ColumnType::kInt, Unit::kNs);
+  }
+  for (size_t i = 0; i < spans->steps.size(); ++i) {
+    const Step& step = spans->steps[i];
+    if (!filter->takes_time(step.scope.begin_ns)) continue;
+    step_number.push(step.number);
+    start.push(step.scope.begin_ns - trace.begin_ns());
+    dur.push(step.scope.end_ns - step.scope.begin_ns);
+    for (size_t phase = 0; phase < kPhases; ++phase) columns[phase]->push(times[i][phase]);
+  }
+  table.notes = spans->notes();
+  return table;
+}
+
+}  // namespace stepscope
