@@ -20,11 +20,11 @@ void IntervalSet::normalize() {
   intervals_.resize(kept);
 }
 
-bool IntervalSet::contains(int64_t time_ns) const {
+const Interval* IntervalSet::find(int64_t time_ns) const {
   const auto it = std::upper_bound(
       intervals_.begin(), intervals_.end(), time_ns,
       [](int64_t wanted_ns, const Interval& interval) { return wanted_ns < interval.end_ns; });
-  return it != intervals_.end() && it->begin_ns <= time_ns;
+  return it != intervals_.end() && it->begin_ns <= time_ns ? &*it : nullptr;
 }
 
 int64_t IntervalSet::total_ns() const {

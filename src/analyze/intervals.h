@@ -42,7 +42,8 @@ class IntervalSet {
 
   const std::vector<Interval>& intervals() const { return intervals_; }
   bool empty() const { return intervals_.empty(); }
-  bool contains(int64_t time_ns) const;  // O(log n)
+  const Interval* find(int64_t time_ns) const;  // the one that holds it, or null; O(log n)
+  bool contains(int64_t time_ns) const { return find(time_ns) != nullptr; }
   int64_t total_ns() const;
   int64_t total_ns_in(const Interval& range) const;  // O(log n + intervals in it)
 

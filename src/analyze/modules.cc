@@ -1,5 +1,5 @@
-// The view `modules`: calls of nn.Module by name, as torch.profiler records them with
-// with_stack=True and our own collector by themselves. self_host_ns is a call's time without the
+// The view `modules`: calls of nn.Module by name, as our own collector records them, torch.profiler
+// with with_stack=True, and Lightning's profiler. self_host_ns is a call's time without the
 // modules that it calls; total_host_ns counts a module once however often it stands on the stack;
 // operators are the calls of operators in it, directly or through others, on the same thread.
 #include <algorithm>
@@ -24,8 +24,19 @@ struct ModuleName {
   std::string_view class_name;  // "" where it is not known
 };
 
+// "torch.nn.modules.linear.Linear: layers.0"
+ModuleName parse_lightning_name(std::string_view name) {
+  const size_t colon = name.find(": ");
+  if (colon == name.npos) return {name, {}};
+  const std::string_view class_path = name.substr(0, colon);
+  return {name.substr(colon + 2), class_path.substr(class_path.rfind('.') + 1)};
+}
+
 // "nn.Module: layers.0 (Linear)" and "nn.Module: Net" are ours, "nn.Module: Linear_0" is Kineto's.
 ModuleName parse_name(std::string_view name, bool is_numbered) {
+  if (name.starts_with(kLightningModulePrefix)) {
+    return parse_lightning_name(name.substr(kLightningModulePrefix.size()));
+  }
   if (name.starts_with(kPrefix)) name.remove_prefix(kPrefix.size());
   const size_t parenthesis = name.rfind(" (");
   if (parenthesis != name.npos && name.ends_with(')')) {

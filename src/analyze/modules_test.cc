@@ -49,6 +49,15 @@ TEST(Modules, KinetosNumbersAreNoPartOfTheClass) {
   EXPECT_TRUE(table.find("class")->is_null(find_row(table, "name", "Odd_")));
 }
 
+TEST(Modules, LightningsScopesAreCallsToo) {
+  HandMadeTrace made;
+  made.annotation("[pl][module]torch.nn.modules.linear.Linear: net.0", 0, 10);
+  made.annotation("[pl][module]odd", 20, 10);
+  const Table table = make(made);
+  EXPECT_EQ(table.find("class")->get_string(find_row(table, "name", "net.0")), "Linear");
+  EXPECT_EQ(int_of(table, "odd", "calls"), 1);
+}
+
 TEST(Modules, ModuleWithinItselfCountsItsTimeAndOperatorsOnce) {
   HandMadeTrace made;
   add_module(made, "nn.Module: tree (Node)", 0, 100);

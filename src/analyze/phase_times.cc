@@ -30,7 +30,7 @@ std::span<const Interval> begin_in(const std::vector<Interval>& list, const Inte
 IntervalSet find_backward(const ThreadWork& work, const std::vector<Step>& steps) {
   std::vector<int64_t> others_ns;
   for (const Interval& op : work.loose_operators) others_ns.push_back(op.begin_ns);
-  for (const IntervalSet* set : {&work.input, &work.forward, &work.optimizer}) {
+  for (const IntervalSet* set : {&work.input, &work.forward, &work.zero_grad, &work.optimizer}) {
     for (const Interval& interval : set->intervals()) others_ns.push_back(interval.begin_ns);
   }
   for (const Step& step : steps) others_ns.push_back(step.scope.begin_ns);
@@ -64,7 +64,6 @@ class ForwardPasses {
     if (passes.empty()) {
       const auto optimizers = begin_in(work_.optimizer.intervals(), step);
       int64_t end_ns = step.end_ns;
-      // zero_grad may come first in a step; what ends the forward pass is the last of them.
       if (!optimizers.empty()) end_ns = optimizers.back().begin_ns;
       add_stretch({step.begin_ns, end_ns}, false);
       return;
@@ -142,6 +141,14 @@ std::vector<Layer> find_layers(const Trace& trace, const StepSpans& spans) {
   layers.emplace_back(Phase::kOptimizer, work.optimizer_backward);
   layers.emplace_back(Phase::kBackward, backward);
   layers.emplace_back(Phase::kForward, std::move(passes.forward));
+  layers.emplace_back(Phase::kOptimizer, work.zero_grad);
+  // In a closure the optimizer is around everything.
+  for (const auto& [phase, gaps] : {std::pair(Phase::kForward, &passes.forward_gaps),
+                                    std::pair(Phase::kBackward, &passes.backward_gaps)}) {
+    IntervalSet gaps_of_closures = *gaps;
+    gaps_of_closures.intersect(work.optimizer);
+    layers.emplace_back(phase, std::move(gaps_of_closures));
+  }
   layers.emplace_back(Phase::kOptimizer, work.optimizer);
   layers.emplace_back(Phase::kCopy, work.copies);
 

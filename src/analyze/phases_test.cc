@@ -126,6 +126,20 @@ TEST(Phases, ClosureOfAnOptimizerIsForwardAndBackward) {
   EXPECT_EQ(text_of(make(made), 0), "forward 200 backward 400 optimizer 400");
 }
 
+TEST(Phases, OperatorsOfAClosureAreForwardAndThoseOfTheOptimizerAreNot) {
+  HandMadeTrace made;
+  made.step("ProfilerStep#1", 0, 1000);
+  made.annotation("Optimizer.step#Adam.step", 0, 1000);
+  made.op("aten::linear", 100, 100);
+  made.op("aten::linear", 220, 80);
+  made.annotation("Optimizer.zero_grad#Adam.zero_grad", 310, 50);
+  made.op("aten::zero_", 320, 30);
+  made.op("autograd::engine::evaluate_function: AddmmBackward0", 400, 300);
+  made.op("aten::_foreach_add_", 800, 100);
+  // The gaps of 20 and of 10 + 40 are those of the passes.
+  EXPECT_EQ(text_of(make(made), 0), "forward 200 backward 350 optimizer 450");
+}
+
 TEST(Phases, OptimizerInTheBackwardPassIsOptimizer) {
   HandMadeTrace made;
   made.step("ProfilerStep#1", 0, 1000);
@@ -180,6 +194,19 @@ TEST(Phases, DeviceWorkCountsForThePhaseThatLaunchedItWhileTheThreadWaits) {
   made.add(made.thread(), "cudaStreamSynchronize", "cuda_runtime", SliceKind::kRuntime, 260, 430);
   // 50 ns of forward before item, 90 in its wait; then 200 of backward, 50 of NCCL; 110 is host.
   EXPECT_EQ(text_of(make(made), 0), "forward 240 backward 300 communication 50 host 110 idle 300");
+}
+
+TEST(Phases, ScopesOfLightningsProfilerAreKnown) {
+  HandMadeTrace made;
+  made.step("ProfilerStep#1", 0, 1000);
+  made.annotation("[pl][profile][_TrainingEpochLoop].train_dataloader_next", 0, 100);
+  made.annotation("[pl][profile]run_training_batch", 100, 800);
+  made.annotation("Optimizer.step#Adam.step", 100, 800);
+  made.annotation("[pl][profile][Strategy]DDPStrategy.training_step", 200, 300);
+  made.op("aten::linear", 210, 100);
+  made.annotation("[pl][profile][Strategy]DDPStrategy.backward", 500, 250);
+  made.op("autograd::engine::evaluate_function: AddmmBackward0", 600, 50);
+  EXPECT_EQ(text_of(make(made), 0), "input 100 forward 300 backward 250 optimizer 250 idle 100");
 }
 
 TEST(Phases, ScopesAloneAreHost) {

@@ -16,6 +16,7 @@ enum Around : uint8_t {
   kInOptimizer = 16,
   kInCopy = 32,
   kInOperator = 64,
+  kInZeroGrad = 128,
 };
 
 uint8_t around_of(TrainingRole role) {
@@ -31,8 +32,9 @@ uint8_t around_of(TrainingRole role) {
     case TrainingRole::kBackwardNode:
       return kInBackward | kInOperator;
     case TrainingRole::kOptimizerStep:
-    case TrainingRole::kZeroGrad:
       return kInOptimizer;
+    case TrainingRole::kZeroGrad:
+      return kInZeroGrad;
     case TrainingRole::kCopy:
       return kInCopy | kInOperator;
     case TrainingRole::kOperator:
@@ -101,14 +103,15 @@ class Walk {
       case TrainingRole::kBackwardNode:
         if ((outer & kInBackward) == 0) work_.backward_nodes.push_back(time);
         return;
-      case TrainingRole::kOptimizerStep:
       case TrainingRole::kZeroGrad:
+        return add_to(work_.zero_grad);
+      case TrainingRole::kOptimizerStep:
         return add_to((outer & kInBackward) != 0 ? work_.optimizer_backward : work_.optimizer);
       case TrainingRole::kCopy:
         if ((outer & kInOperator) == 0) add_to(work_.copies);
         return;
       case TrainingRole::kOperator:
-        if (outer == 0) work_.loose_operators.push_back(time);
+        if (outer == 0 || outer == kInOptimizer) work_.loose_operators.push_back(time);
         return;
       default:
         return;
@@ -124,6 +127,22 @@ class Walk {
 
 bool begins_before(const Interval& a, const Interval& b) { return a.begin_ns < b.begin_ns; }
 
+// An optimizer's own operators are not loose. Those of its closure are: what comes before a
+// backward pass in it.
+void remove_operators_of_optimizers(ThreadWork& work) {
+  IntervalSet closures;
+  const auto add_closure = [&](const Interval& backward) {
+    const Interval* optimizer = work.optimizer.find(backward.begin_ns);
+    if (optimizer != nullptr) closures.add(optimizer->begin_ns, backward.begin_ns);
+  };
+  for (const Interval& node : work.backward_nodes) add_closure(node);
+  for (const Interval& call : work.backward_calls.intervals()) add_closure(call);
+  closures.normalize();
+  std::erase_if(work.loose_operators, [&](const Interval& op) {
+    return work.optimizer.contains(op.begin_ns) && !closures.contains(op.begin_ns);
+  });
+}
+
 }  // namespace
 
 ThreadWork ThreadWork::find(const Trace& trace, const TrainingThread& thread, TrackId track) {
@@ -137,14 +156,15 @@ ThreadWork ThreadWork::find(const Trace& trace, const TrainingThread& thread, Tr
     if (other.process == own.process) walk.walk_other_thread(other);
   }
   for (IntervalSet* set :
-       {&work.input, &work.communication, &work.forward, &work.backward_calls, &work.optimizer,
-        &work.optimizer_backward, &work.copies, &work.operators, &work.waits, &work.any,
-        &work.other_communication, &work.other_operators}) {
+       {&work.input, &work.communication, &work.forward, &work.backward_calls, &work.zero_grad,
+        &work.optimizer, &work.optimizer_backward, &work.copies, &work.operators, &work.waits,
+        &work.any, &work.other_communication, &work.other_operators}) {
     set->normalize();
   }
   std::erase_if(work.backward_nodes,
                 [&](const Interval& node) { return work.backward_calls.contains(node.begin_ns); });
   std::stable_sort(work.backward_nodes.begin(), work.backward_nodes.end(), begins_before);
+  remove_operators_of_optimizers(work);
   return work;
 }
 

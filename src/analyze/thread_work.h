@@ -16,14 +16,15 @@ struct ThreadWork {
   IntervalSet communication;
   IntervalSet forward;  // module calls
   IntervalSet backward_calls;
-  IntervalSet optimizer;           // zero_grad as well
+  IntervalSet zero_grad;
+  IntervalSet optimizer;
   IntervalSet optimizer_backward;  // called from within the backward pass
   IntervalSet copies;              // in no other operator
   IntervalSet operators;           // of all roles
   IntervalSet waits;               // for the device
   IntervalSet any;                 // everything that was recorded
   // In order of their begin.
-  std::vector<Interval> loose_operators;  // outermost, in none of the above
+  std::vector<Interval> loose_operators;  // in none of the above, or in a closure of an optimizer
   std::vector<Interval> backward_nodes;   // outermost, in no backward call; of all threads
   // Of other threads of the process.
   IntervalSet other_communication;

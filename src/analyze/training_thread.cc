@@ -42,7 +42,20 @@ bool is_copy(string_view name) {
   return name == "aten::to" || name == "aten::_to_copy" || name == "aten::copy_";
 }
 
+// Scopes of Lightning's own PyTorchProfiler: [pl][profile][Strategy]DDPStrategy.training_step
+TrainingRole find_lightning_role(string_view name) {
+  if (name.starts_with("[pl][profile][Strategy]")) {
+    if (name.ends_with(".training_step")) return TrainingRole::kForward;
+    if (name.ends_with(".backward")) return TrainingRole::kBackwardCall;
+  }
+  if (name.ends_with("].train_dataloader_next") || name.ends_with("].val_next")) {
+    return TrainingRole::kInput;
+  }
+  return TrainingRole::kNone;
+}
+
 TrainingRole find_scope_role(string_view name) {
+  if (name.starts_with("[pl]")) return find_lightning_role(name);
   if (is_input_scope(name)) return TrainingRole::kInput;
   if (name.starts_with("Optimizer.step#")) return TrainingRole::kOptimizerStep;
   if (name.starts_with("Optimizer.zero_grad#")) return TrainingRole::kZeroGrad;
@@ -89,8 +102,10 @@ using Claim = std::array<uint32_t, 4>;
 }  // namespace
 
 bool is_module_call(const Trace& trace, const Label& label) {
+  const string_view name = trace.string(label.name);
   return trace.string(label.category) == "nn_module" ||
-         (label.kind == SliceKind::kPython && trace.string(label.name).starts_with("nn.Module: "));
+         (label.kind == SliceKind::kPython && name.starts_with("nn.Module: ")) ||
+         (label.kind == SliceKind::kAnnotation && name.starts_with(kLightningModulePrefix));
 }
 
 std::shared_ptr<const TrainingThread> TrainingThread::of(const Trace& trace) {

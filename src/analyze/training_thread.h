@@ -52,7 +52,10 @@ class TrainingThread {
   uint64_t other_ranks_ = 0;
 };
 
-// A slice that is a module's call: "nn.Module: Linear_0", or of the category nn_module.
+// Lightning's profiler: [pl][module]torch.nn.modules.linear.Linear: head
+inline constexpr std::string_view kLightningModulePrefix = "[pl][module]";
+// A slice that is a module's call: "nn.Module: Linear_0", of the category nn_module, or
+// Lightning's.
 bool is_module_call(const Trace& trace, const Label& label);
 
 }  // namespace stepscope
