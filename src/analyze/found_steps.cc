@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <unordered_set>
 
 namespace stepscope {
 namespace {
@@ -163,9 +164,8 @@ class StepGrouper {
   }
 
   void add_optimizer(const Event& event) {
-    const bool is_known = std::find(names_.begin(), names_.end(), event.name) != names_.end();
-    if (is_known && !is_fed_by_loader_) close(last_end_ns_);
-    names_.push_back(event.name);
+    if (!is_fed_by_loader_ && names_.contains(index(event.name))) close(last_end_ns_);
+    names_.insert(index(event.name));
     last_end_ns_ = event.time.end_ns;
   }
 
@@ -185,7 +185,7 @@ class StepGrouper {
   int64_t begin_ns_ = 0;
   int64_t last_end_ns_ = 0;
   bool has_backward_ = false;
-  std::vector<StringId> names_;  // of its optimizers
+  std::unordered_set<uint32_t> names_;  // of its optimizers
 };
 
 // Where the forward pass begins that led to the thread's first B, which is at `backward_ns`.

@@ -45,6 +45,25 @@ int64_t IntervalSet::total_ns_in(const Interval& range) const {
   return total_ns;
 }
 
+IntervalTotals::IntervalTotals(const IntervalSet& set) : intervals_(set.intervals()) {
+  before_ns_.reserve(intervals_.size());
+  int64_t total_ns = 0;
+  for (const Interval& interval : intervals_) {
+    before_ns_.push_back(total_ns);
+    total_ns += interval.end_ns - interval.begin_ns;
+  }
+}
+
+int64_t IntervalTotals::ns_before(int64_t time_ns) const {
+  const auto after = std::lower_bound(
+      intervals_.begin(), intervals_.end(), time_ns,
+      [](const Interval& interval, int64_t wanted_ns) { return interval.begin_ns < wanted_ns; });
+  if (after == intervals_.begin()) return 0;
+  const auto last = after - 1;
+  return before_ns_[static_cast<size_t>(last - intervals_.begin())] +
+         std::min(last->end_ns, time_ns) - last->begin_ns;
+}
+
 void IntervalSet::unite(const IntervalSet& other) {
   if (other.empty()) return;
   std::vector<Interval> united;

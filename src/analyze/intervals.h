@@ -51,4 +51,19 @@ class IntervalSet {
   std::vector<Interval> intervals_;
 };
 
+// How much of a set lies in each of many ranges, which may overlap: O(log n) for each.
+class IntervalTotals {
+ public:
+  explicit IntervalTotals(const IntervalSet& set);  // which must outlive it
+  int64_t ns_in(const Interval& range) const {
+    return std::max<int64_t>(0, ns_before(range.end_ns) - ns_before(range.begin_ns));
+  }
+
+ private:
+  int64_t ns_before(int64_t time_ns) const;
+
+  const std::vector<Interval>& intervals_;
+  std::vector<int64_t> before_ns_;  // by interval: what those before it hold
+};
+
 }  // namespace stepscope

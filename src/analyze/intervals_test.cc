@@ -39,6 +39,16 @@ TEST(IntervalSet, UniteWithNothingChangesNothing) {
   EXPECT_EQ(nothing.total_ns(), 100);
 }
 
+TEST(IntervalTotals, AreThoseOfTheSetForEveryRange) {
+  const IntervalSet set = make({{0, 10}, {20, 30}, {40, 50}});
+  const IntervalTotals totals(set);
+  for (int64_t begin_ns = -2; begin_ns < 54; ++begin_ns) {
+    for (int64_t end_ns = begin_ns; end_ns < 54; ++end_ns) {
+      EXPECT_EQ(totals.ns_in({begin_ns, end_ns}), set.total_ns_in({begin_ns, end_ns}));
+    }
+  }
+}
+
 TEST(IntervalSet, SubtractLeavesWhatTheOtherDoesNotHold) {
   IntervalSet set = make({{0, 100}, {200, 300}, {400, 500}, {600, 700}});
   set.subtract(make({{10, 20}, {50, 250}, {290, 410}, {600, 700}}));

@@ -53,18 +53,37 @@ IntervalSet find_backward(const ThreadWork& work, const std::vector<Step>& steps
   return backward;
 }
 
-// The forward passes of steps: module calls, and the loose operators that lead to a backward pass.
-class ForwardPasses {
- public:
-  ForwardPasses(const ThreadWork& work, const IntervalSet& backward)
-      : work_(work), backward_(backward), forward(work.forward) {}
+struct ForwardTimes {
+  IntervalSet passes;
+  IntervalSet gaps;                  // between pieces of a pass
+  IntervalSet gaps_before_backward;  // from the end of a pass to its backward pass
+};
 
-  void add_step(const Interval& step) {
+// The forward passes of steps: module calls, and the loose operators that lead to a backward pass.
+class ForwardFinder {
+ public:
+  ForwardFinder(const ThreadWork& work, const IntervalSet& backward)
+      : work_(work), backward_(backward) {}
+
+  ForwardTimes find(const std::vector<Step>& steps) {
+    times_.passes = work_.forward;
+    for (const Step& step : steps) add_step(step.scope);
+    for (IntervalSet* set : {&times_.passes, &times_.gaps, &times_.gaps_before_backward}) {
+      set->normalize();
+    }
+    return std::move(times_);
+  }
+
+ private:
+  // Steps come by their begin. What two have in common is looked at once.
+  void add_step(Interval step) {
+    step.begin_ns = std::max(step.begin_ns, seen_until_ns_);
+    if (step.end_ns <= step.begin_ns) return;
+    seen_until_ns_ = step.end_ns;
     const std::span<const Interval> passes = begin_in(backward_.intervals(), step);
     if (passes.empty()) {
       const auto optimizers = begin_in(work_.optimizer.intervals(), step);
-      int64_t end_ns = step.end_ns;
-      if (!optimizers.empty()) end_ns = optimizers.back().begin_ns;
+      const int64_t end_ns = optimizers.empty() ? step.end_ns : optimizers.back().begin_ns;
       add_stretch({step.begin_ns, end_ns}, false);
       return;
     }
@@ -75,11 +94,6 @@ class ForwardPasses {
     }
   }
 
-  void finish() {
-    for (IntervalSet* set : {&forward, &forward_gaps, &backward_gaps}) set->normalize();
-  }
-
- private:
   // What leads to one backward pass.
   void add_stretch(const Interval& stretch, bool has_backward) {
     const auto modules = begin_in(work_.forward.intervals(), stretch);
@@ -87,14 +101,14 @@ class ForwardPasses {
     for (const Interval& op : begin_in(work_.loose_operators, stretch)) {
       if (!modules.empty() && op.begin_ns < modules.front().begin_ns) continue;
       pieces.push_back(op);
-      forward.add(op.begin_ns, op.end_ns);
+      times_.passes.add(op.begin_ns, op.end_ns);
     }
     std::sort(pieces.begin(), pieces.end(), begins_before);
     for (size_t i = 1; i < pieces.size(); ++i) {
-      add_gap({pieces[i - 1].end_ns, pieces[i].begin_ns}, forward_gaps);
+      add_gap({pieces[i - 1].end_ns, pieces[i].begin_ns}, times_.gaps);
     }
     if (has_backward && !pieces.empty()) {
-      add_gap({pieces.back().end_ns, stretch.end_ns}, backward_gaps);
+      add_gap({pieces.back().end_ns, stretch.end_ns}, times_.gaps_before_backward);
     }
   }
 
@@ -104,11 +118,8 @@ class ForwardPasses {
 
   const ThreadWork& work_;
   const IntervalSet& backward_;
-
- public:
-  IntervalSet forward;
-  IntervalSet forward_gaps;
-  IntervalSet backward_gaps;
+  ForwardTimes times_;
+  int64_t seen_until_ns_ = INT64_MIN;
 };
 
 using Layer = std::pair<Phase, IntervalSet>;
@@ -125,26 +136,24 @@ IntervalSet find_exposed_communication(const ThreadWork& work) {
 }
 
 // In order of precedence.
-std::vector<Layer> find_layers(const Trace& trace, const StepSpans& spans) {
+std::vector<Layer> find_layers(const Trace& trace, const std::vector<Step>& steps) {
   const std::shared_ptr<const TrainingThread> thread = TrainingThread::of(trace);
   std::vector<Layer> layers;
   if (!thread->track()) return layers;
   ThreadWork work = ThreadWork::find(trace, *thread, *thread->track());
-  const IntervalSet backward = find_backward(work, spans.steps);
-  ForwardPasses passes(work, backward);
-  for (const Step& step : spans.steps) passes.add_step(step.scope);
-  passes.finish();
+  const IntervalSet backward = find_backward(work, steps);
+  ForwardTimes forward = ForwardFinder(work, backward).find(steps);
 
   layers.emplace_back(Phase::kInput, work.input);
   layers.emplace_back(Phase::kCommunication, work.communication);
   layers.emplace_back(Phase::kCommunication, find_exposed_communication(work));
   layers.emplace_back(Phase::kOptimizer, work.optimizer_backward);
   layers.emplace_back(Phase::kBackward, backward);
-  layers.emplace_back(Phase::kForward, std::move(passes.forward));
+  layers.emplace_back(Phase::kForward, std::move(forward.passes));
   layers.emplace_back(Phase::kOptimizer, work.zero_grad);
   // In a closure the optimizer is around everything.
-  for (const auto& [phase, gaps] : {std::pair(Phase::kForward, &passes.forward_gaps),
-                                    std::pair(Phase::kBackward, &passes.backward_gaps)}) {
+  for (const auto& [phase, gaps] : {std::pair(Phase::kForward, &forward.gaps),
+                                    std::pair(Phase::kBackward, &forward.gaps_before_backward)}) {
     IntervalSet gaps_of_closures = *gaps;
     gaps_of_closures.intersect(work.optimizer);
     layers.emplace_back(phase, std::move(gaps_of_closures));
@@ -165,8 +174,8 @@ std::vector<Layer> find_layers(const Trace& trace, const StepSpans& spans) {
     layers.emplace_back(phase, std::move(waited_for));
   }
   layers.emplace_back(Phase::kHost, std::move(work.any));
-  layers.emplace_back(Phase::kForward, std::move(passes.forward_gaps));
-  layers.emplace_back(Phase::kBackward, std::move(passes.backward_gaps));
+  layers.emplace_back(Phase::kForward, std::move(forward.gaps));
+  layers.emplace_back(Phase::kBackward, std::move(forward.gaps_before_backward));
   for (const auto& [phase, times] : device) layers.emplace_back(phase, times);
   layers.emplace_back(Phase::kHost, std::move(work.other_operators));
   return layers;
@@ -174,20 +183,21 @@ std::vector<Layer> find_layers(const Trace& trace, const StepSpans& spans) {
 
 }  // namespace
 
-std::vector<PhaseTimes> find_phase_times(const Trace& trace, const StepSpans& spans) {
-  std::vector<PhaseTimes> times(spans.steps.size());
-  std::vector<int64_t> counted_ns(spans.steps.size());
+std::vector<PhaseTimes> find_phase_times(const Trace& trace, const std::vector<Step>& steps) {
+  std::vector<PhaseTimes> times(steps.size());
+  std::vector<int64_t> counted_ns(steps.size());
   IntervalSet covered;
-  for (const auto& [phase, layer] : find_layers(trace, spans)) {
+  for (const auto& [phase, layer] : find_layers(trace, steps)) {
     covered.unite(layer);
+    const IntervalTotals totals(covered);
     for (size_t i = 0; i < times.size(); ++i) {
-      const int64_t covered_ns = covered.total_ns_in(spans.steps[i].scope);
+      const int64_t covered_ns = totals.ns_in(steps[i].scope);
       times[i][static_cast<size_t>(phase)] += covered_ns - counted_ns[i];
       counted_ns[i] = covered_ns;
     }
   }
   for (size_t i = 0; i < times.size(); ++i) {
-    const Interval& scope = spans.steps[i].scope;
+    const Interval& scope = steps[i].scope;
     times[i][static_cast<size_t>(Phase::kIdle)] = scope.end_ns - scope.begin_ns - counted_ns[i];
   }
   return times;

@@ -47,7 +47,7 @@ inline constexpr size_t kPhases = 8;
 
 using PhaseTimes = std::array<int64_t, kPhases>;  // ns, by phase
 
-// By step; they add up to the length of the step's scope.
-std::vector<PhaseTimes> find_phase_times(const Trace& trace, const StepSpans& spans);
+// By step; they add up to the length of the step's scope. Steps are in order of their begin.
+std::vector<PhaseTimes> find_phase_times(const Trace& trace, const std::vector<Step>& steps);
 
 }  // namespace stepscope

@@ -216,6 +216,26 @@ TEST(Phases, ScopesAloneAreHost) {
   EXPECT_EQ(text_of(make(made), 0), "host 60 idle 40");
 }
 
+TEST(Phases, StepsOfOtherRanksAreLeftOutAndTold) {
+  HandMadeLoop loop;
+  const TrackId rank = loop.made.builder().add_thread(ForeignId{2}, ForeignId{2});
+  loop.made.add(rank, "ProfilerStep#1", "user_annotation", SliceKind::kStep, 900, 500);
+  loop.made.step("ProfilerStep#1", 1000, 500);
+  loop.fetch().forward().backward().optimize();
+  const Table table = make(loop.made);
+  ASSERT_EQ(table.rows(), 1u);
+  EXPECT_EQ(int_at(table, "start_ns", 0), 100);
+  EXPECT_EQ(table.notes.size(), 1u);
+}
+
+TEST(Phases, OverlappingStepsEachAddUp) {
+  HandMadeLoop loop;
+  loop.made.step("step 1", 1000, 300);
+  loop.made.step("step 2", 1100, 500);
+  loop.fetch().forward().backward().optimize();
+  EXPECT_EQ(make(loop.made).rows(), 2u);
+}
+
 TEST(Phases, TraceWithoutStepsHasNoRows) {
   HandMadeTrace made;
   made.python("f", 0, 10);

@@ -42,6 +42,7 @@ std::vector<Step> find_scopes(const Trace& trace) {
     Step step;
     step.number = parse_trailing_number(trace.string(label.name)).value_or(-1);
     step.scope = {slices.start_ns[row], slices.end_ns(row)};
+    step.process = trace.tracks()[index(trace.find_track_of(SliceId{row}))].process;
     steps.push_back(step);
   }
   std::stable_sort(steps.begin(), steps.end(), [](const Step& a, const Step& b) {

@@ -34,9 +34,10 @@ enum class StepOrigin : uint8_t {
 };
 
 struct Step {
-  int64_t number = 0;  // 5 of ProfilerStep#5; the position where the name has none
-  Interval scope;      // the program's, or what was found
-  Interval span;       // with its device work
+  int64_t number = 0;    // 5 of ProfilerStep#5; the position where the name has none
+  Interval scope;        // the program's, or what was found
+  uint32_t process = 0;  // kScopes: whose scope it is
+  Interval span;         // with its device work
   uint64_t device_slices = 0;
 };
 

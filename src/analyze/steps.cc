@@ -81,10 +81,11 @@ std::vector<StepTimes> divide_steps(const StepSpans& spans, const CategoryTimes&
   IntervalSet covered;
   for (size_t category = 0; category < kCategories; ++category) {
     covered.unite(times[category]);
+    const IntervalTotals totals(covered);
     for (size_t i = 0; i < divided.size(); ++i) {
       const Interval& span = spans.steps[i].span;
       const int64_t covered_ns =
-          category == kOtherTime ? span.end_ns - span.begin_ns : covered.total_ns_in(span);
+          category == kOtherTime ? span.end_ns - span.begin_ns : totals.ns_in(span);
       divided[i][category] = covered_ns - counted_ns[i];
       counted_ns[i] = covered_ns;
     }
