@@ -2,7 +2,7 @@
 
 Each loop marks nothing: its steps have to be found. The timers read the clock around what the loop
 does; a step's timers and its phases are compared, and the step in the middle has to agree, so that
-what the machine does meanwhile to one of them does not matter.
+what the machine does meanwhile to some of them does not matter.
 """
 
 import json
@@ -28,7 +28,7 @@ BATCHES = 6  # of an epoch
 
 
 class Timers:
-    """Seconds by step and phase; `wall` is a step from its begin to its end."""
+    """Seconds by step and phase."""
 
     def __init__(self) -> None:
         self.steps: list[dict[str, float]] = [defaultdict(float)]
@@ -131,7 +131,7 @@ def two_optimizers(timers: Timers) -> None:
 def validation(timers: Timers) -> None:
     model = make_model()
     optimizer = make_optimizer(model)
-    loader, held_back = make_loader(3), make_loader(4)
+    loader, held_back = make_loader(3), make_loader(16)
     for _ in range(EPOCHS):
         for batch in fetches(loader, timers):
             forward_backward(model, batch, timers)
@@ -175,12 +175,7 @@ def read_phases(stepscope: Callable[..., Any], path: pathlib.Path) -> list[dict[
     return [{name.removesuffix("_ns"): row[name] / 1e9 for name in names} for row in rows]
 
 
-@pytest.mark.parametrize("with_stack", [False, True], ids=["operators", "stack"])
-@pytest.mark.parametrize("loop", LOOPS, ids=lambda loop: loop.__name__)
-def test_steps_are_found_and_their_phases_are_those_of_timers(
-    tmp_path: pathlib.Path, stepscope: Callable[..., Any], loop: Any, with_stack: bool
-) -> None:
-    path = tmp_path / "run.pt.trace.json"
+def record(path: pathlib.Path, loop: Any, with_stack: bool) -> list[dict[str, float]]:
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     timers = Timers()
@@ -191,13 +186,37 @@ def test_steps_are_found_and_their_phases_are_those_of_timers(
     finally:
         torch.set_num_threads(threads)
     profiler.export_chrome_trace(str(path))
-    ours = read_phases(stepscope, path)
-    theirs = timers.steps[:-1]
-    assert len(ours) == len(theirs) == LOOPS[loop]
+    return timers.steps[:-1]
+
+
+def differences(ours: list[dict[str, float]], theirs: list[dict[str, float]]) -> list[Any]:
+    """Phases that are apart by more than 5 % and half a millisecond, in the step in the middle."""
+    found: list[Any] = []
     for phase in PHASES:
         apart = [abs(our[phase] - their[phase]) for our, their in zip(ours, theirs, strict=True)]
         expected = statistics.median(their[phase] for their in theirs)
-        assert statistics.median(apart) <= 0.05 * expected + 0.0005, (phase, expected, apart)
+        if statistics.median(apart) > 0.05 * expected + 0.0005:
+            found.append((phase, expected, apart))
     # No step holds anything large that the timers do not know, such as the validation.
+    total = sum(our["dur"] for our in ours)
     timed = sum(sum(their.values()) for their in theirs)
-    assert sum(our["dur"] for our in ours) <= 1.2 * timed + 0.02
+    if total > 1.2 * timed + 0.01:
+        found.append(("all", timed, total))
+    return found
+
+
+@pytest.mark.parametrize("with_stack", [False, True], ids=["operators", "stack"])
+@pytest.mark.parametrize("loop", LOOPS, ids=lambda loop: loop.__name__)
+def test_steps_are_found_and_their_phases_are_those_of_timers(
+    tmp_path: pathlib.Path, stepscope: Callable[..., Any], loop: Any, with_stack: bool
+) -> None:
+    # A busy machine may stop the program between a timer and the slice that it times.
+    for attempt in range(4):
+        path = tmp_path / f"{attempt}.pt.trace.json"
+        theirs = record(path, loop, with_stack)
+        ours = read_phases(stepscope, path)
+        assert len(ours) == len(theirs) == LOOPS[loop]
+        found = differences(ours, theirs)
+        if not found:
+            break
+    assert found == []
