@@ -125,6 +125,14 @@ class Trace:
         """Training steps with what their time was spent on."""
         return self.view("steps", **options)
 
+    def phases(self, **options: Any) -> Table:
+        """What the training thread spent each step on: input, forward, backward, …"""
+        return self.view("phases", **options)
+
+    def modules(self, **options: Any) -> Table:
+        """Calls of nn.Module by name."""
+        return self.view("modules", **options)
+
     def devices(self, **options: Any) -> Table:
         """How well each device was used."""
         return self.view("devices", **options)

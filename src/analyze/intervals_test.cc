@@ -39,5 +39,37 @@ TEST(IntervalSet, UniteWithNothingChangesNothing) {
   EXPECT_EQ(nothing.total_ns(), 100);
 }
 
+TEST(IntervalTotals, AreThoseOfTheSetForEveryRange) {
+  const IntervalSet set = make({{0, 10}, {20, 30}, {40, 50}});
+  const IntervalTotals totals(set);
+  for (int64_t begin_ns = -2; begin_ns < 54; ++begin_ns) {
+    for (int64_t end_ns = begin_ns; end_ns < 54; ++end_ns) {
+      EXPECT_EQ(totals.ns_in({begin_ns, end_ns}), set.total_ns_in({begin_ns, end_ns}));
+    }
+  }
+}
+
+TEST(IntervalSet, SubtractLeavesWhatTheOtherDoesNotHold) {
+  IntervalSet set = make({{0, 100}, {200, 300}, {400, 500}, {600, 700}});
+  set.subtract(make({{10, 20}, {50, 250}, {290, 410}, {600, 700}}));
+  EXPECT_EQ(set.intervals(), (std::vector<Interval>{{0, 10}, {20, 50}, {250, 290}, {410, 500}}));
+}
+
+TEST(IntervalSet, IntersectLeavesWhatBothHold) {
+  IntervalSet set = make({{0, 100}, {200, 300}, {600, 700}});
+  set.intersect(make({{10, 20}, {50, 250}, {290, 410}, {500, 800}}));
+  EXPECT_EQ(set.intervals(),
+            (std::vector<Interval>{{10, 20}, {50, 100}, {200, 250}, {290, 300}, {600, 700}}));
+}
+
+TEST(IntervalSet, ContainsTheBeginOfAnIntervalAndNotItsEnd) {
+  const IntervalSet set = make({{10, 20}, {30, 40}});
+  EXPECT_FALSE(set.contains(9));
+  EXPECT_TRUE(set.contains(10));
+  EXPECT_FALSE(set.contains(20));
+  EXPECT_TRUE(set.contains(39));
+  EXPECT_FALSE(set.contains(INT64_MAX));
+}
+
 }  // namespace
 }  // namespace stepscope

@@ -3,6 +3,7 @@
 // value_text; the others are null) and a share where there is one. Renderers for eyes show the
 // value columns as one.
 #include "analyze/json_field.h"
+#include "analyze/phase_times.h"
 #include "analyze/row_order.h"
 #include "analyze/text_value.h"
 #include "analyze/views.h"
@@ -12,6 +13,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -119,17 +121,33 @@ int64_t sum(const Column& column) {
   return total;
 }
 
-void add_steps(const Table& steps, OverviewTable& out) {
-  static constexpr std::array<std::pair<const char*, const char*>, 8> kCategories = {{
-      {"kernel_ns", "kernel"},
-      {"memcpy_ns", "memcpy"},
-      {"memset_ns", "memset"},
-      {"communication_ns", "communication"},
-      {"runtime_ns", "runtime"},
-      {"input_ns", "input"},
-      {"cpu_exec_ns", "cpu exec"},
-      {"other_ns", "other"},
-  }};
+using NamedColumn = std::pair<const char*, const char*>;
+
+constexpr std::array<NamedColumn, 8> kStepParts = {{
+    {"kernel_ns", "kernel"},
+    {"memcpy_ns", "memcpy"},
+    {"memset_ns", "memset"},
+    {"communication_ns", "communication"},
+    {"runtime_ns", "runtime"},
+    {"input_ns", "input"},
+    {"cpu_exec_ns", "cpu exec"},
+    {"other_ns", "other"},
+}};
+
+constexpr std::array<NamedColumn, kPhases> kPhaseParts = {{
+    {"input_ns", "input"},
+    {"forward_ns", "forward"},
+    {"backward_ns", "backward"},
+    {"optimizer_ns", "optimizer"},
+    {"communication_ns", "communication"},
+    {"copy_ns", "copy"},
+    {"host_ns", "host"},
+    {"idle_ns", "idle"},
+}};
+
+// Of `steps` or `phases`: the average step, and the average of each of its parts.
+void add_steps(const Table& steps, std::span<const NamedColumn> parts, bool shows_zeros,
+               OverviewTable& out) {
   const auto count = static_cast<int64_t>(steps.rows());
   const Column* dur = steps.find("dur_ns");
   if (count == 0 || dur == nullptr) return;
@@ -137,12 +155,13 @@ void add_steps(const Table& steps, OverviewTable& out) {
   out.begin_section("steps");
   out.add_count("steps", static_cast<uint64_t>(count));
   out.add_ns("average step", total_ns / count);
-  for (const auto& [column_name, name] : kCategories) {
+  for (const auto& [column_name, name] : parts) {
     const Column* column = steps.find(column_name);
     if (column == nullptr) continue;
-    const int64_t category_ns = sum(*column);
-    out.add_ns(name, category_ns / count,
-               total_ns > 0 ? static_cast<double>(category_ns) / static_cast<double>(total_ns) : 0);
+    const int64_t part_ns = sum(*column);
+    if (part_ns == 0 && !shows_zeros) continue;
+    out.add_ns(name, part_ns / count,
+               total_ns > 0 ? static_cast<double>(part_ns) / static_cast<double>(total_ns) : 0);
   }
 }
 
@@ -234,9 +253,14 @@ Result<Table> overview(const Trace& trace, const TableOptions& options) {
                              !trace.call_edges().callee.empty() ||
                              !trace.samples().time_ns.empty() || !has_operators;
   if (has_steps || has_operators || has_device_work) {
-    Result<Table> table = make_whole_view(trace, "steps", part);
+    // Without a device most of what `steps` tells apart can not be there.
+    Result<Table> table = make_whole_view(trace, has_device_work ? "steps" : "phases", part);
     if (!table) return table;
-    add_steps(*table, out);
+    if (has_device_work) {
+      add_steps(*table, kStepParts, true, out);
+    } else {
+      add_steps(*table, kPhaseParts, false, out);
+    }
     for (std::string& note : table->notes) out.table.notes.push_back(std::move(note));
     if (table->rows() == 0 && table->notes.empty()) {
       out.table.notes.push_back(

@@ -48,7 +48,10 @@ TEST(Overview, PutsTheMainFiguresTogether) {
   EXPECT_EQ(value(*table, "trace", "rank"), "3 of 8 (nccl)");
   EXPECT_EQ(value(*table, "trace", "events skipped"), "2");
   EXPECT_EQ(value(*table, "steps", "average step"), "1000");
-  EXPECT_EQ(value(*table, "steps", "cpu exec"), "400");
+  EXPECT_EQ(value(*table, "steps", "forward"), "500");
+  EXPECT_EQ(value(*table, "steps", "idle"), "500");
+  EXPECT_EQ(value(*table, "steps", "kernel"), "none");
+  EXPECT_EQ(value(*table, "steps", "backward"), "none");
   EXPECT_EQ(value(*table, "top operators", "aten::conv2d"), "300");
   EXPECT_EQ(value(*table, "memory", "peak on CPU"), "4096");
   EXPECT_EQ(table->notes, std::vector<std::string>{"no device work in this trace"});

@@ -5,7 +5,9 @@
 #include <optional>
 #include <string_view>
 
+#include "analyze/found_steps.h"
 #include "analyze/launches.h"
+#include "analyze/training_thread.h"
 #include "trace/slice_stream.h"
 
 namespace stepscope {
@@ -40,6 +42,7 @@ std::vector<Step> find_scopes(const Trace& trace) {
     Step step;
     step.number = parse_trailing_number(trace.string(label.name)).value_or(-1);
     step.scope = {slices.start_ns[row], slices.end_ns(row)};
+    step.process = trace.tracks()[index(trace.find_track_of(SliceId{row}))].process;
     steps.push_back(step);
   }
   std::stable_sort(steps.begin(), steps.end(), [](const Step& a, const Step& b) {
@@ -49,6 +52,18 @@ std::vector<Step> find_scopes(const Trace& trace) {
     if (steps[i].number < 0) steps[i].number = static_cast<int64_t>(i);
   }
   return steps;
+}
+
+void add_found_steps(const Trace& trace, StepSpans& spans) {
+  const std::shared_ptr<const TrainingThread> thread = TrainingThread::of(trace);
+  for (const Interval& scope : find_steps(trace, *thread)) {
+    Step step;
+    step.number = static_cast<int64_t>(spans.steps.size());
+    step.scope = scope;
+    spans.steps.push_back(step);
+  }
+  spans.origin = StepOrigin::kOptimizers;
+  spans.other_ranks = thread->other_ranks();
 }
 
 std::optional<Step> estimate_step(const Trace& trace) {
@@ -112,11 +127,12 @@ StepSpans find_spans(const Trace& trace, const Launches& launches) {
   StepSpans result;
   std::vector<Step>& steps = result.steps;
   steps = find_scopes(trace);
+  if (steps.empty()) add_found_steps(trace, result);
   if (steps.empty()) {
     const auto step = estimate_step(trace);
     if (!step) return result;
     steps.push_back(*step);
-    result.is_estimated = true;
+    result.origin = StepOrigin::kWhole;
   }
   for (Step& step : steps) step.span = step.scope;
 
@@ -158,6 +174,26 @@ std::shared_ptr<const StepSpans> StepSpans::of(const Trace& trace) {
 Interval StepSpans::window() const {
   if (steps.empty()) return {};
   return {steps.front().span.begin_ns, steps.back().span.end_ns};
+}
+
+std::vector<std::string> StepSpans::notes() const {
+  std::vector<std::string> notes;
+  if (steps.empty()) return notes;
+  if (origin == StepOrigin::kOptimizers) {
+    notes.push_back(
+        "no step scopes in this trace; its steps were found from the calls of Optimizer.step");
+    if (other_ranks > 0) {
+      notes.push_back("the steps are those of one process; optimizers ran in " +
+                      std::to_string(other_ranks) + " more");
+    }
+  } else if (origin == StepOrigin::kWhole) {
+    notes.push_back("no step scopes in this trace; all of its operators are taken as one step");
+  }
+  if (left_out > 0) {
+    notes.push_back(std::to_string(left_out) +
+                    " steps at the end are left out: their device work was not all recorded");
+  }
+  return notes;
 }
 
 }  // namespace stepscope

@@ -12,11 +12,14 @@
 // without
 //   any, and one with less than 0.8 times the pieces of work of the step before.
 // - Without any device work a step is the program's scope, unchanged.
-// - A trace without step scopes is one step, from its first operator's begin to the last one's end.
+// - A trace without step scopes has the steps that its optimizers show (found_steps.h). Without
+// these
+//   either it is one step, from its first operator's begin to the last one's end.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "analyze/intervals.h"
@@ -24,22 +27,32 @@
 
 namespace stepscope {
 
+enum class StepOrigin : uint8_t {
+  kScopes,      // the program's own
+  kOptimizers,  // found from the loop of optimizer steps
+  kWhole,       // all operators are one step
+};
+
 struct Step {
-  int64_t number = 0;  // 5 of ProfilerStep#5; the position where the name has none
-  Interval scope;      // the program's
-  Interval span;       // with its device work
+  int64_t number = 0;    // 5 of ProfilerStep#5; the position where the name has none
+  Interval scope;        // the program's, or what was found
+  uint32_t process = 0;  // kScopes: whose scope it is
+  Interval span;         // with its device work
   uint64_t device_slices = 0;
 };
 
 struct StepSpans {
-  std::vector<Step> steps;    // by time
-  uint64_t left_out = 0;      // at the end, for want of device work
-  bool is_estimated = false;  // no step scopes in the trace
+  std::vector<Step> steps;  // by time
+  uint64_t left_out = 0;    // at the end, for want of device work
+  StepOrigin origin = StepOrigin::kScopes;
+  uint64_t other_ranks = 0;  // kOptimizers: processes whose own steps are not among these
 
   // Those of a trace, found once.
   static std::shared_ptr<const StepSpans> of(const Trace& trace);
   // From the first step's begin to the last one's end; empty where there are no steps.
   Interval window() const;
+  // What a reader of a table of steps must know.
+  std::vector<std::string> notes() const;
 };
 
 }  // namespace stepscope

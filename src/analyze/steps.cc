@@ -82,10 +82,11 @@ std::vector<StepTimes> divide_steps(const StepSpans& spans, const CategoryTimes&
   IntervalSet covered;
   for (size_t category = 0; category < kCategories; ++category) {
     covered.unite(times[category]);
+    const IntervalTotals totals(covered);
     for (size_t i = 0; i < divided.size(); ++i) {
       const Interval& span = spans.steps[i].span;
       const int64_t covered_ns =
-          category == kOtherTime ? span.end_ns - span.begin_ns : covered.total_ns_in(span);
+          category == kOtherTime ? span.end_ns - span.begin_ns : totals.ns_in(span);
       divided[i][category] = covered_ns - counted_ns[i];
       counted_ns[i] = covered_ns;
     }
@@ -121,14 +122,7 @@ Result<Table> steps(const Trace& trace, const TableOptions& options) {
     }
     scope.push(step.scope.end_ns - step.scope.begin_ns);
   }
-  if (spans->is_estimated) {
-    table.notes.push_back(
-        "no step scopes in this trace; all of its operators are taken as one step");
-  }
-  if (spans->left_out > 0) {
-    table.notes.push_back(std::to_string(spans->left_out) +
-                          " steps at the end are left out: their device work was not all recorded");
-  }
+  table.notes = spans->notes();
   return table;
 }
 

@@ -16,9 +16,9 @@ constexpr std::array<Rule, 28> kCategories = {{
     {"Operator", SliceKind::kOperator},
     {"user_annotation", SliceKind::kAnnotation},
     {"python_function", SliceKind::kPython},
+    {"nn_module", SliceKind::kPython},  // a module's call
+    {"phase", SliceKind::kAnnotation},  // a mark of our own recordings of torch
     {"c_function", SliceKind::kCall},   // what our recordings of Python call a function of C
-    {"nn_module", SliceKind::kPython},  // our recordings' modules and phases
-    {"phase", SliceKind::kAnnotation},
     {"cuda_runtime", SliceKind::kRuntime},
     {"Runtime", SliceKind::kRuntime},
     {"cuda_driver", SliceKind::kRuntime},

@@ -26,7 +26,7 @@ TEST(Kineto, CategoriesOldAndNewMeanTheSame) {
       {"user_annotation", "forward", kAnnotation},
       {"gpu_user_annotation", "forward", kDeviceAnnotation},
       {"python_function", "nn.Module: Linear_0", kPython},
-      {"nn_module", "nn.Module: head.0 (Linear)", kPython},
+      {"nn_module", "nn.Module: head (Linear)", kPython},
       {"phase", "backward", kAnnotation},
       {"cuda_sync", "Stream Wait Event", kSync},
       {"overhead", "CUPTI", kOverhead},

@@ -11,7 +11,9 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 VIEWS = [
     "overview",
     "steps",
+    "phases",
     "operators",
+    "modules",
     "kernels",
     "devices",
     "memory",
