@@ -16,6 +16,7 @@ SEPARATOR = "\x1f"
 def parse(text: str) -> tuple[_session.Options, int]:
     """The options, and the pid of the command that started the program."""
     options = _session.Options(from_main=True)
+    torch: dict[str, float] = {}
     command = 0
     for field in text.split(SEPARATOR):
         key, _, value = field.partition("=")
@@ -29,6 +30,14 @@ def parse(text: str) -> tuple[_session.Options, int]:
             options.c_calls = value == "1"
         elif key in {"folder", "threads", "steps"}:
             setattr(options, key, value)
+        elif key in {"torch", "shapes", "memory", "sampling"}:
+            torch[key] = float(value)
+    if torch.get("torch"):
+        options.torch = {
+            "inputs": torch["shapes"] == 1,
+            "memory": torch["memory"] == 1,
+            "sampling": torch["sampling"],
+        }
     return options, command
 
 

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "analyze/operator_rules.h"
+#include "trace/torch_scopes.h"
 
 namespace stepscope {
 namespace {
@@ -12,7 +13,7 @@ namespace {
 using std::string_view;
 
 // torch/_tensor.py(566): backward, with any folders before; the name may have its class.
-bool is_backward_function(string_view name) {
+bool is_python_backward(string_view name) {
   const size_t line_end = name.find("): ");
   if (line_end == name.npos) return false;
   const string_view function = name.substr(line_end + 3);
@@ -23,14 +24,6 @@ bool is_backward_function(string_view name) {
     return function == "backward" || function == "Tensor.backward";
   }
   return file.ends_with("torch/autograd/__init__.py") && function == "backward";
-}
-
-// AddmmBackward0 stands alone in traces from before torch 1.9, within evaluate_function since.
-bool is_backward_node(string_view name) {
-  if (name.starts_with("autograd::engine::evaluate_function: ")) return true;
-  if (name.starts_with("torch::autograd::")) return true;
-  while (!name.empty() && name.back() >= '0' && name.back() <= '9') name.remove_suffix(1);
-  return name.ends_with("Backward") && name.find(':') == name.npos;
 }
 
 bool is_collective(string_view name) {
@@ -57,8 +50,8 @@ TrainingRole find_lightning_role(string_view name) {
 TrainingRole find_scope_role(string_view name) {
   if (name.starts_with("[pl]")) return find_lightning_role(name);
   if (is_input_scope(name)) return TrainingRole::kInput;
-  if (name.starts_with("Optimizer.step#")) return TrainingRole::kOptimizerStep;
-  if (name.starts_with("Optimizer.zero_grad#")) return TrainingRole::kZeroGrad;
+  if (is_optimizer_scope(name)) return TrainingRole::kOptimizerStep;
+  if (is_zero_grad_scope(name)) return TrainingRole::kZeroGrad;
   if (name == "DistributedDataParallel.forward" || name == "DataParallel.forward") {
     return TrainingRole::kForward;
   }
@@ -72,11 +65,11 @@ TrainingRole find_role(const Trace& trace, const Label& label, bool has_operator
     case SliceKind::kOperator: {
       const TrainingRole role = find_scope_role(name);
       if (role != TrainingRole::kNone) return role;
-      if (is_backward_node(name)) return TrainingRole::kBackwardNode;
+      if (is_backward_node(name) || is_backward_function(name)) return TrainingRole::kBackwardNode;
       return is_copy(name) ? TrainingRole::kCopy : TrainingRole::kOperator;
     }
     case SliceKind::kAnnotation: {
-      if (name == "backward" && trace.string(label.category) == "phase") {
+      if (name == "backward" && trace.string(label.category) == kPhaseCategory) {
         return TrainingRole::kBackwardCall;
       }
       const TrainingRole role = find_scope_role(name);
@@ -85,7 +78,7 @@ TrainingRole find_role(const Trace& trace, const Label& label, bool has_operator
       return role;
     }
     case SliceKind::kPython:
-      return is_backward_function(name) ? TrainingRole::kBackwardCall : TrainingRole::kHost;
+      return is_python_backward(name) ? TrainingRole::kBackwardCall : TrainingRole::kHost;
     case SliceKind::kOther:
     case SliceKind::kCall:
     case SliceKind::kRuntime:

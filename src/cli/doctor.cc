@@ -24,6 +24,7 @@
 
 #include "cli/commands.h"
 #include "cli/find_python.h"
+#include "cli/shell_quote.h"
 #include "cli/terminal.h"
 #include "export/output_file.h"
 
@@ -183,25 +184,19 @@ void add_attaching(Report& report) {
   }
 }
 
-std::string quote(const std::string& word) {
-  std::string quoted = "'";
-  for (const char letter : word) quoted += letter == '\'' ? "'\\''" : std::string(1, letter);
-  return quoted + "'";
-}
-
 // The command that runs a module of our package in that interpreter.
 std::string module_command(const std::string& python, const std::string& module) {
   std::string environment;
   if (const auto folder = find_start_folder()) {
     const auto packages = std::filesystem::path(*folder).parent_path().parent_path();
-    environment = "PYTHONPATH=" + quote(packages.string()) + "${PYTHONPATH:+:$PYTHONPATH} ";
+    environment = "PYTHONPATH=" + shell_quote(packages.string()) + "${PYTHONPATH:+:$PYTHONPATH} ";
   }
-  return environment + quote(python) + " -m " + module;
+  return environment + shell_quote(python) + " -m " + module;
 }
 
 void add_torch(Report& report, const std::string& python) {
   // Asks for the version without importing: torch alone takes seconds to import.
-  const std::string asked = quote(python) +
+  const std::string asked = shell_quote(python) +
                             " -c 'from importlib.metadata import version; "
                             "print(version(\"torch\"))' 2>/dev/null";
   const std::string version = run_and_read(asked.c_str());
@@ -222,8 +217,8 @@ void add_torch(Report& report, const std::string& python) {
 
 void add_python(Report& report, const Result<std::string>& python) {
   const std::string version =
-      python ? run_and_read((quote(*python) + " -c 'import sys; print(\"%d.%d.%d\" % "
-                                              "sys.version_info[:3])' 2>/dev/null")
+      python ? run_and_read((shell_quote(*python) + " -c 'import sys; print(\"%d.%d.%d\" % "
+                                                    "sys.version_info[:3])' 2>/dev/null")
                                 .c_str())
              : "";
   if (version.empty()) {

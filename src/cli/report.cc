@@ -255,7 +255,9 @@ void add_report(CLI::App& app, Action& action) {
           "(memory), time (devices)")
       ->check(CLI::IsMember({"shape", "stack", "operator", "category", "time", "thread"}))
       ->type_name("WHAT");
-  command->add_option("--depth", options->table.depth, "Levels of the tree; functions of a stack (operators --by stack)")
+  command
+      ->add_option("--depth", options->table.depth,
+                   "Levels of the tree; functions of a stack (operators --by stack)")
       ->check(CLI::NonNegativeNumber)
       ->type_name("N");
   command->add_flag("--heaviest", options->table.heaviest,

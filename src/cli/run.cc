@@ -35,11 +35,13 @@ constexpr char kFieldSeparator = '\x1f';  // python/stepscope/_start.py
 constexpr const char* kDescription = R"(Run a Python program and record every call of it.
 
 The program behaves as with `python`: its output, its exit code, its signals. Threads and child
-processes (fork, subprocess, multiprocessing) are recorded as well.
+processes (fork, subprocess, multiprocessing) are recorded as well. Where it imports PyTorch, so are
+operators, modules, memory, data loading and the phases of its training steps.
 
 Examples:
   stepscope run train.py --lr 0.1                 what took the time, at the end
   stepscope run --only mine train.py              my code only; what libraries do counts for its caller
+  stepscope run --shapes --no-memory train.py     PyTorch: what operators are called with, no memory
   stepscope run --c-calls -o runs/a train.py      built-in functions too, into the folder runs/a
   stepscope run --steps 10,2,5 train.py           5 steps, after 12 (stepscope.step() ends a step)
   stepscope run --max-size 200MB -m mypackage     a long run: the newest 200 MB are kept
@@ -58,6 +60,10 @@ struct Options {
   std::string steps;
   int64_t epochs = 0;
   bool quiet = false;
+  bool no_torch = false;
+  bool shapes = false;
+  bool no_memory = false;
+  double sampling = 1;
 };
 
 // What is run, as the interpreter takes it: SCRIPT ..., -m MODULE ... or -c CODE ...
@@ -135,6 +141,10 @@ Result<std::string> describe(const Options& options, const std::string& folder) 
   fields.add("command", std::to_string(::getpid()));
   fields.add("folder", fs::absolute(folder).string());
   fields.add("c_calls", options.c_calls ? "1" : "0");
+  fields.add("torch", options.no_torch ? "0" : "1");
+  fields.add("shapes", options.shapes ? "1" : "0");
+  fields.add("memory", options.no_memory ? "0" : "1");
+  fields.add("sampling", std::to_string(options.sampling));
   if (!options.min_duration.empty()) {
     const Result<int64_t> ns = parse_duration_ns(options.min_duration);
     if (!ns) return Status::error("--min-duration " + ns.status().message());
@@ -257,6 +267,16 @@ void add_run(CLI::App& app, Action& action, const std::string& called_as) {
   command->add_option("--epochs", options->epochs, "Record only the first N epochs")
       ->check(CLI::PositiveNumber)
       ->type_name("N");
+  command->add_flag("--no-torch", options->no_torch, "Do not record the operators of PyTorch");
+  command->add_flag("--shapes", options->shapes,
+                    "Record what operators are called with; twice the cost of operators");
+  command->add_flag("--no-memory", options->no_memory, "Do not record PyTorch's allocations");
+  command
+      ->add_option("--sampling", options->sampling,
+                   "Record operators in this share of the time (0.02), at that share of the cost; "
+                   "tables are scaled up")
+      ->check(CLI::Range(0.0001, 1.0))
+      ->type_name("SHARE");
   command
       ->add_option("--python", options->python,
                    "The interpreter; if not given, the one beside this command, else the active "

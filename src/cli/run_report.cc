@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <string_view>
 
@@ -9,6 +10,7 @@
 #include "analyze/views.h"
 #include "cli/commands.h"
 #include "cli/load_trace.h"
+#include "cli/shell_quote.h"
 #include "cli/terminal.h"
 
 namespace stepscope::cli {
@@ -23,21 +25,41 @@ void print(const Table& table) {
                [](std::string_view chunk) { std::fwrite(chunk.data(), 1, chunk.size(), stderr); });
 }
 
-// As a shell takes it for one word.
-std::string quote(const std::string& text) {
-  constexpr std::string_view kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,@+";
-  if (!text.empty() && text.find_first_not_of(kPlain) == text.npos) return text;
-  std::string quoted = "'";
-  for (const char c : text) c == '\'' ? quoted += "'\\''" : quoted += c;
-  return quoted + "'";
-}
-
 // The program's own main thread, where there are others: those mostly wait.
 bool has_other_threads(const Trace& trace) {
   size_t threads = 0;
   for (const Track& track : trace.tracks()) threads += track.kind == TrackKind::kThread;
   return threads > 1;
+}
+
+bool has_operators(const Trace& trace) {
+  const auto& labels = trace.labels().all();
+  return std::any_of(labels.begin(), labels.end(),
+                     [](const Label& label) { return label.kind == SliceKind::kOperator; });
+}
+
+void print_overview(const Trace& trace) {
+  const auto table = make_view(trace, "overview", {});
+  std::fputs("\n", stderr);
+  if (table) print(*table);
+}
+
+void print_functions(const Trace& trace) {
+  TableOptions options;
+  options.limit = kRows;
+  std::string heading = "functions by own time";
+  if (has_other_threads(trace)) {
+    options.track = "\\(MainThread\\)$";
+    heading += " in the main thread";
+  }
+  auto table = make_view(trace, "functions", options);
+  if (!table || table->rows() == 0) {
+    options.track.clear();
+    heading = "functions by own time";
+    table = make_view(trace, "functions", options);
+  }
+  std::fputs(("\n" + heading + ":\n").c_str(), stderr);
+  if (table) print(*table);
 }
 
 }  // namespace
@@ -49,24 +71,14 @@ void print_run_report(const std::string& folder) {
     print_remark(trace.status().message());
     return;
   }
-  TableOptions options;
-  options.limit = kRows;
-  std::string heading = "functions by own time";
-  if (has_other_threads(*trace)) {
-    options.track = "\\(MainThread\\)$";
-    heading += " in the main thread";
-  }
-  auto table = make_view(*trace, "functions", options);
-  if (!table || table->rows() == 0) {
-    options.track.clear();
-    heading = "functions by own time";
-    table = make_view(*trace, "functions", options);
-  }
-  std::fputs(("\n" + heading + ":\n").c_str(), stderr);
-  if (table) print(*table);
-  const std::string more = "stepscope report " + quote(folder) + " --view ";
+  const bool is_torch = has_operators(*trace);
+  if (is_torch) print_overview(*trace);
+  print_functions(*trace);
+  const std::string more = "stepscope report " + shell_quote(folder) + " --view ";
   print_remark("the run is in " + folder);
-  print_remark("more: " + more + "functions | tree | callers | callees | tracks");
+  print_remark("more: " + more +
+               (is_torch ? "phases | operators | modules | memory | functions | tree"
+                         : "functions | tree | callers | callees | tracks"));
 }
 
 }  // namespace stepscope::cli
