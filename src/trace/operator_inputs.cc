@@ -4,6 +4,7 @@
 
 #include <array>
 #include <bit>
+#include <cmath>
 
 namespace stepscope {
 namespace {
@@ -25,11 +26,11 @@ enum class InputKind : uint8_t {
 constexpr uint32_t kHasStrides = 1;
 constexpr uint32_t kIsWide = 2;
 
-// As c10 prints a double: "0.5", "1.", "1e+30".
+// As c10 prints a double: "0.5", "1.", "100000000000000000.", "1e+30".
 std::string spell(double value) {
-  std::string text = fmt::format("{:.17g}", value);
-  if (text.find_first_of(".en") == text.npos) text += '.';  // e: 1e+30; n: nan, inf
-  return text;
+  const bool is_whole = std::abs(value) < 0x1p63 && std::trunc(value) == value;
+  if (is_whole) return fmt::format("{}.", static_cast<int64_t>(value));
+  return fmt::format("{:.17g}", value);
 }
 
 // Reads halves of words, and never past their end.

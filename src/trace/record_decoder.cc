@@ -5,6 +5,7 @@
 #include <string>
 
 #include "format/pool_layout.h"
+#include "trace/torch_scopes.h"
 
 namespace stepscope {
 namespace {
@@ -19,6 +20,8 @@ using format::RecordKind;
 constexpr uint64_t kTrackWeight = 16;
 // Words of one thread; more than a century of them, and sums of such numbers do not wrap.
 constexpr uint64_t kMaxWords = uint64_t{1} << 60;
+// How far out a slice may lie that ends while others in it go on. Each such end costs that much.
+constexpr size_t kMaxCrossing = 64;
 
 }  // namespace
 
@@ -185,14 +188,19 @@ void RecordDecoder::read_extended(Thread& thread, uint32_t subtype, std::span<co
       return;
     case ExtendedRecord::kOperator:
     case ExtendedRecord::kInputs:
-      // What was open before a loss is not what these belong to.
-      if (context.open.size() <= context.untrusted) return;
-      if (type == ExtendedRecord::kOperator) return details_.add_operator(innermost, words);
-      return details_.add_inputs(innermost, words);
+      if (thread.just_opened == kNoSliceRef) {
+        builder_.stats().add(Stat::kEventsSkipped);
+      } else if (type == ExtendedRecord::kOperator) {
+        details_.add_operator(thread.just_opened, words);
+      } else {
+        details_.add_inputs(thread.just_opened, words);
+      }
+      return;
     case ExtendedRecord::kAsyncBegin:
       if (needs(2)) {
         const LabelId label = definitions_.label(LabelId{static_cast<uint32_t>(words[1])});
-        async_.begin(words[0], now_ns, builder_.add_slice(context.track, now_ns, 0, label));
+        const SliceRef slice = builder_.add_slice(context.track, now_ns, 0, label);
+        async_.begin(words[0], now_ns, slice, context.track);
       }
       return;
     case ExtendedRecord::kAsyncEnd:
@@ -265,7 +273,8 @@ void RecordDecoder::add_instant(Thread& thread, LabelId id, int64_t now_ns) {
 
 void RecordDecoder::begin(Thread& thread, LabelId label, int64_t now_ns) {
   Context& context = current(thread);
-  context.open.push_back({builder_.add_slice(context.track, now_ns, 0, label), label});
+  thread.just_opened = builder_.add_slice(context.track, now_ns, 0, label);
+  context.open.push_back({thread.just_opened, label});
 }
 
 bool RecordDecoder::has_open(Context& context, LabelId label) {
@@ -278,6 +287,7 @@ bool RecordDecoder::has_open(Context& context, LabelId label) {
 
 void RecordDecoder::end(Thread& thread, uint32_t label_plus_1, int64_t now_ns) {
   Context& context = current(thread);
+  thread.just_opened = kNoSliceRef;
   if (label_plus_1 != 0) {
     const LabelId label = definitions_.label(LabelId{label_plus_1 - 1});
     const bool is_innermost = !context.open.empty() && context.open.back().label == label;
@@ -286,7 +296,9 @@ void RecordDecoder::end(Thread& thread, uint32_t label_plus_1, int64_t now_ns) {
     }
     size_t at = context.open.size() - 1;
     while (context.open[at].label != label) --at;
-    const size_t unclosed = close_down_to(context, at, now_ns) - 1;
+    const std::vector<Open> crossing = find_crossing(context, at);
+    const size_t unclosed = close_down_to(context, at, now_ns) - 1 - crossing.size();
+    context.open.insert(context.open.end(), crossing.begin(), crossing.end());
     builder_.stats().add(Stat::kBeginsWithoutEnd, unclosed);
   } else if (context.open.size() > context.untrusted) {
     close_down_to(context, context.open.size() - 1, now_ns);
@@ -296,6 +308,21 @@ void RecordDecoder::end(Thread& thread, uint32_t label_plus_1, int64_t now_ns) {
     const bool has_expired = thread.begins_late && context.losses_seen == 0;
     builder_.stats().add(has_expired ? Stat::kBeginsExpired : Stat::kEndsWithoutBegin);
   }
+}
+
+std::vector<RecordDecoder::Open> RecordDecoder::find_crossing(const Context& context,
+                                                              size_t ended) const {
+  std::vector<Open> crossing;
+  if (context.open.size() - ended > kMaxCrossing) return crossing;
+  const auto is_user_scope = [&](LabelId label) {
+    return builder_.strings().view(builder_.labels()[label].category) == kUserScopeCategory;
+  };
+  const bool is_scope = is_user_scope(context.open[ended].label);
+  // What was opened before a loss may have ended meanwhile.
+  for (size_t at = std::max(ended + 1, context.untrusted); at < context.open.size(); ++at) {
+    if (is_scope || is_user_scope(context.open[at].label)) crossing.push_back(context.open[at]);
+  }
+  return crossing;
 }
 
 // Where the thread's older records have expired, what ends now was open when they ended.
@@ -342,6 +369,7 @@ void RecordDecoder::count_dropped(Thread& thread, uint64_t records, int64_t now_
   builder_.stats().add(Stat::kRecordsDropped, records);
   ++thread.losses;
   thread.lost_at_ns = now_ns;
+  thread.just_opened = kNoSliceRef;
 }
 
 void RecordDecoder::finish() {

@@ -9,8 +9,10 @@
 //   records.finish();                        // closes what is open
 //
 // An end that carries its label closes the innermost open slice of that label, and what is open
-// inside of it; one without closes the innermost. Across lost records nests are not to be trusted:
-// an end without a label then closes nothing that was opened before the loss.
+// inside of it, but for the program's own scopes (torch_scopes.h), which go on until their own end,
+// as do calls when a scope around them ends; one without closes the innermost. Across lost records
+// nests are not to be trusted: an end without a label then closes nothing that was opened before
+// the loss.
 //
 // Blocks that say which word of the thread they begin with (Column::kFirstWord) may repeat words,
 // as file and pool do: each word counts once. Missing words are counted: as lost, or, before the
@@ -81,6 +83,8 @@ class RecordDecoder {
     TrackId track{};
     std::map<uint32_t, Context> contexts;
     Context* context = nullptr;  // of the records that follow
+    // What details belong to: none once something has ended or was lost.
+    SliceRef just_opened = kNoSliceRef;
     uint64_t tick = 0;
     uint64_t next_word = 0;  // that many words were read
     bool has_begun = false;
@@ -110,8 +114,11 @@ class RecordDecoder {
   void end_without_begin(Thread& thread, LabelId label, int64_t now_ns);
   void end_step(Thread& thread, uint32_t number, int64_t now_ns);
   void count_dropped(Thread& thread, uint64_t records, int64_t now_ns);
-  // Closes what is above `keep` open slices; how many that were.
   static bool has_open(Context& context, LabelId label);
+  // What lies in the open slice that ends now and goes on all the same: the program's own scopes,
+  // which need not nest with calls.
+  std::vector<Open> find_crossing(const Context& context, size_t ended) const;
+  // Closes what is above `keep` open slices; how many that were.
   size_t close_down_to(Context& context, size_t keep, int64_t now_ns);
 
   TraceBuilder& builder_;

@@ -9,6 +9,7 @@
 
 #include "base/byte_sink.h"
 #include "format/block_writer.h"
+#include "format/pool_layout.h"
 #include "trace/clock_table.h"
 #include "trace/trace_file.h"
 
@@ -18,6 +19,7 @@ namespace {
 using format::BlockBuilder;
 using format::BlockType;
 using format::Column;
+using format::ExtendedRecord;
 using format::pack_record;
 using format::RecordKind;
 using enum format::RecordKind;
@@ -81,6 +83,30 @@ class Recording : public testing::Test {
     return text;
   }
   uint64_t stat(Stat stat) const { return trace_->stats().get(stat); }
+
+  // "a 5, c -1": the slices that have the argument, and its value.
+  std::string ints(std::string_view key) const {
+    std::string text;
+    const ArgColumn* column = trace_->find_args(key, ArgType::kInt);
+    for (size_t i = 0; column != nullptr && i < column->rows.size(); ++i) {
+      if (!text.empty()) text += ", ";
+      text += trace_->slice_name(column->rows[i]);
+      text += ' ';
+      text += std::to_string(column->ints[i]);
+    }
+    return text;
+  }
+  std::string texts(std::string_view key) const {
+    std::string text;
+    const ArgColumn* column = trace_->find_args(key, ArgType::kJson);
+    for (size_t i = 0; column != nullptr && i < column->rows.size(); ++i) {
+      if (!text.empty()) text += ", ";
+      text += trace_->slice_name(column->rows[i]);
+      text += ' ';
+      text += trace_->string(column->string(i));
+    }
+    return text;
+  }
 
   MemorySink sink_;
   Result<format::BlockWriter> writer_ = format::BlockWriter::create(sink_);
@@ -245,6 +271,197 @@ TEST_F(Recording, TellsTimeByTheClockTriples) {
   load();
   EXPECT_EQ(slices(), "a 50500+500");
   EXPECT_EQ(trace_->clock_base_ns(), 1'000'000'000);
+}
+
+// A record of the kind `extended` and its words.
+std::vector<uint64_t> extended(ExtendedRecord subtype, const std::vector<uint64_t>& words,
+                               uint32_t ticks = 0) {
+  const uint32_t value =
+      format::pack_extended(static_cast<uint32_t>(subtype), static_cast<uint32_t>(words.size()));
+  std::vector<uint64_t> record = {pack_record(kExtended, value, ticks)};
+  record.insert(record.end(), words.begin(), words.end());
+  return record;
+}
+
+std::vector<uint64_t> join(const std::vector<std::vector<uint64_t>>& records) {
+  std::vector<uint64_t> words;
+  for (const auto& record : records) words.insert(words.end(), record.begin(), record.end());
+  return words;
+}
+
+std::vector<uint64_t> begin(uint32_t label) { return {pack_record(kBegin, label, 1)}; }
+std::vector<uint64_t> end() { return {pack_record(kEnd, 0, 1)}; }
+std::vector<uint64_t> sequence(uint64_t number) {
+  return extended(ExtendedRecord::kOperator, {number, 1});
+}
+// One input, a truth value that is true.
+std::vector<uint64_t> inputs() { return extended(ExtendedRecord::kInputs, {1 | 0x10006ull << 32}); }
+
+TEST_F(Recording, GivesDetailsToTheSliceThatWasJustOpened) {
+  write_records(join({begin(0), sequence(5), inputs(), begin(1), sequence(6), end(), end()}));
+  load();
+  EXPECT_EQ(ints("Sequence number"), "a 5, b 6");
+  EXPECT_EQ(texts("Concrete Inputs"), "a [\"True\"]");
+  EXPECT_FALSE(trace_->stats().has_faults());
+}
+
+TEST_F(Recording, KnowsWhatWasJustOpenedOverTheEndOfABlock) {
+  write_records(join({begin(0), sequence(5)}));
+  write_records(join({inputs(), end()}), 1);
+  load();
+  EXPECT_EQ(texts("Input type"), "a [\"Scalar\"]");
+}
+
+TEST_F(Recording, JoinsInputsThatGoOnInTheNextRecord) {
+  write_records(join({begin(0), extended(ExtendedRecord::kInputs, {2 | 0x10006ull << 32}),
+                      extended(ExtendedRecord::kInputs, {0x6}), end()}));
+  load();
+  EXPECT_EQ(texts("Concrete Inputs"), "a [\"True\", \"False\"]");
+}
+
+TEST_F(Recording, GivesDetailsToNoSliceAfterAnotherHasEnded) {
+  write_records(join({begin(0), begin(1), end(), sequence(5), inputs(), end(), sequence(6)}));
+  load();
+  EXPECT_EQ(slices(), "a 1+3, b 2+1");
+  EXPECT_EQ(ints("Sequence number"), "");
+  EXPECT_EQ(texts("Input Dims"), "");
+  EXPECT_EQ(stat(Stat::kEventsSkipped), 3u);
+}
+
+TEST_F(Recording, GivesDetailsToNoSliceFromBeforeALoss) {
+  write_records(join({begin(0), {pack_record(kDropped, 2, 0)}, sequence(5), inputs()}));
+  write_records(join({begin(1)}), 10);
+  write_records(join({sequence(6), begin(2), sequence(7)}), 20, 0, 3);
+  load();
+  EXPECT_EQ(ints("Sequence number"), "c 7");
+  EXPECT_EQ(texts("Input Dims"), "");
+  EXPECT_EQ(stat(Stat::kEventsSkipped), 3u);
+}
+
+// Labels 3, `scope`, is the program's own; 4 and 5, `enter` and `exit`, are calls.
+class Scopes : public Recording {
+ protected:
+  Scopes() {
+    const std::vector<std::string_view> texts = {"scope", "enter", "exit", "user_annotation"};
+    const std::vector<uint32_t> names = {5, 6, 7}, categories = {8, 0, 0};
+    write(BlockBuilder(BlockType::kStrings, 4)
+              .add_one<uint64_t>(Column::kFirstId, 5)
+              .add_text(Column::kText, texts));
+    write(BlockBuilder(BlockType::kLabels, 3)
+              .add_one<uint64_t>(Column::kFirstId, 3)
+              .add<uint32_t>(Column::kName, names)
+              .add<uint32_t>(Column::kCategory, categories));
+  }
+
+  static uint64_t begin(uint32_t label, uint32_t ticks) {
+    return pack_record(kBegin, label, ticks);
+  }
+  static uint64_t end(uint32_t label, uint32_t ticks) {
+    return pack_record(kEnd, label + 1, ticks);
+  }
+};
+
+TEST_F(Scopes, BeginInOneCallAndEndInAnother) {
+  write_records({begin(0, 1), begin(4, 1), begin(3, 1), end(4, 1), begin(1, 10), end(1, 10),
+                 begin(5, 1), end(3, 1), end(5, 1), begin(2, 1), end(2, 1), end(0, 1)});
+  load();
+  EXPECT_EQ(slices(), "a 1+29, enter 2+2, scope 3+23, b 14+10, exit 25+2, c 28+1");
+  EXPECT_EQ(trace_->slices().depth, (std::vector<uint16_t>{0, 1, 1, 2, 1, 1}));
+  EXPECT_FALSE(trace_->stats().has_faults());
+}
+
+TEST_F(Scopes, OfOneNameEndEachAtItsOwnEnd) {
+  write_records({begin(4, 1), begin(3, 1), end(4, 1), begin(4, 1), begin(3, 1), end(4, 1),
+                 begin(5, 10), end(3, 1), end(5, 1), begin(5, 10), end(3, 1), end(5, 1)});
+  load();
+  EXPECT_EQ(slices(), "enter 1+2, scope 2+27, enter 4+2, scope 5+12, exit 16+2, exit 28+2");
+  EXPECT_FALSE(trace_->stats().has_faults());
+}
+
+TEST_F(Scopes, WithoutAnEndLastUntilTheEndOfTheRecording) {
+  write_records(
+      {begin(0, 1), begin(4, 1), begin(3, 1), end(4, 1), end(0, 1), begin(1, 1), end(1, 10)});
+  load();
+  EXPECT_EQ(slices(), "a 1+4, enter 2+2, scope 3+13, b 6+10");
+  EXPECT_EQ(stat(Stat::kSlicesOpenAtEnd), 1u);
+}
+
+TEST_F(Scopes, EndWithTheirCallWhereTheirOwnEndMayBeLost) {
+  write_records({begin(0, 1), begin(3, 1), pack_record(kDropped, 5, 1), end(0, 10)});
+  load();
+  EXPECT_EQ(slices(), "a 1+12, scope 2+11");
+  EXPECT_EQ(stat(Stat::kBeginsWithoutEnd), 1u);
+}
+
+TEST_F(Scopes, UnderAnyNumberOfCallsEndInALimitedTime) {
+  constexpr size_t kCount = 100'000;
+  std::vector<uint64_t> words(kCount, begin(3, 1));
+  words.insert(words.end(), kCount, begin(4, 1));
+  words.insert(words.end(), kCount, end(3, 1));
+  write_records(words);
+  load();
+  EXPECT_EQ(trace_->slices().size(), 2 * kCount);
+  EXPECT_EQ(stat(Stat::kBeginsWithoutEnd), kCount) << "the calls, which were too many to go on";
+}
+
+TEST_F(Recording, JoinsTheEndsOfAsynchronousSlicesOverThreads) {
+  write_records(join({begin(0), extended(ExtendedRecord::kAsyncBegin, {77, 1}, 10), end()}));
+  write_records(extended(ExtendedRecord::kAsyncEnd, {77}, 100), 0, 0, 0, 8);
+  load();
+  EXPECT_EQ(slices(0), "a 1+11");
+  ASSERT_EQ(trace_->tracks().size(), 3u);
+  EXPECT_EQ(slices(2), "b 11+89");
+  EXPECT_FALSE(trace_->stats().has_faults());
+}
+
+TEST_F(Recording, ReadsMemoryWithAndWithoutTheAllocatorsTotals) {
+  const uint64_t cuda_1 = uint64_t{1} << 32 | 1, cpu = uint32_t(-1);
+  write_records(join({begin(0), extended(ExtendedRecord::kAllocate, {0xA0, 64, cpu, 100, 200}),
+                      extended(ExtendedRecord::kFree, {0xA0, 64, cpu, 36, 200}, 5), end(),
+                      extended(ExtendedRecord::kAllocate, {0xB0, 8, cuda_1}, 5)}));
+  load();
+  const AllocationColumns& memory = trace_->allocations();
+  EXPECT_EQ(memory.time_ns, (std::vector<int64_t>{1, 6, 12}));
+  EXPECT_EQ(memory.bytes, (std::vector<int64_t>{64, -64, 8}));
+  EXPECT_EQ(memory.address, (std::vector<uint64_t>{0xA0, 0xA0, 0xB0}));
+  EXPECT_EQ(memory.device_type, (std::vector<int16_t>{0, 0, 1}));
+  EXPECT_EQ(memory.device_id, (std::vector<int16_t>{-1, -1, 1}));
+  EXPECT_EQ(memory.total_allocated_bytes, (std::vector<int64_t>{100, 36, -1}));
+  EXPECT_EQ(memory.total_reserved_bytes, (std::vector<int64_t>{200, 200, -1}));
+  EXPECT_EQ(memory.slice, (std::vector<SliceId>{SliceId{0}, SliceId{0}, kNoSlice}));
+}
+
+TEST_F(Recording, LeavesOutMemoryOfMoreBytesThanThereAre) {
+  write_records(extended(ExtendedRecord::kFree, {1, uint64_t{1} << 63, 0}));
+  load();
+  EXPECT_TRUE(trace_->allocations().time_ns.empty());
+  EXPECT_EQ(stat(Stat::kValuesSkipped), 1u);
+}
+
+TEST_F(Recording, CountsRecordsThatAreTooShort) {
+  struct Case {
+    ExtendedRecord type;
+    size_t words;  // that it needs
+  };
+  const std::vector<Case> cases = {
+      {ExtendedRecord::kAllocate, 3},  {ExtendedRecord::kFree, 3},
+      {ExtendedRecord::kFlowBegin, 1}, {ExtendedRecord::kFlowEnd, 1},
+      {ExtendedRecord::kLeftOut, 1},   {ExtendedRecord::kOperator, 2},
+      {ExtendedRecord::kAsyncEnd, 1},  {ExtendedRecord::kAsyncBegin, 2}};
+  std::vector<std::vector<uint64_t>> records = {begin(0)};
+  size_t short_ones = 0;
+  for (const Case& c : cases) {
+    for (size_t words = 0; words < c.words; ++words, ++short_ones) {
+      records.push_back(extended(c.type, std::vector<uint64_t>(words)));
+    }
+  }
+  records.push_back(end());
+  write_records(join(records));
+  load();
+  EXPECT_EQ(stat(Stat::kEventsSkipped), short_ones);
+  EXPECT_EQ(slices(), "a 1+1");
+  EXPECT_TRUE(trace_->allocations().time_ns.empty());
+  EXPECT_TRUE(trace_->args().empty());
 }
 
 TEST(ClockTable, LeadsOnBeforeAndAfterItsTriples) {
