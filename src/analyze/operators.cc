@@ -142,7 +142,7 @@ class OperatorTable {
           std::llround(static_cast<double>(value) / share));
     };
     for (Row& row : rows_) {
-      if (stream_.labels()[row.label].kind == SliceKind::kPython) continue;
+      if (!is_sampled(stream_.strings().view(stream_.labels()[row.label].category))) continue;
       for (int64_t* value :
            {&row.self_host_ns, &row.total_host_ns, &row.self_memory_bytes, &row.memory_bytes,
             &row.self_device_memory_bytes, &row.device_memory_bytes}) {
@@ -379,8 +379,10 @@ Result<Table> make(SliceStream& stream, const Trace* trace, const SliceFilter& f
   MemoryOutside outside;
   SliceMemory memory;
   if (trace != nullptr) memory = attribute_memory(*trace, rules, filter, outside);
-  // In the older exporters' tables (TensorBoard's) memory alone is no row.
-  if (rules.is_legacy()) outside = {};
+  const double share = trace == nullptr ? 1 : operator_share(*trace);
+  // In the older exporters' tables (TensorBoard's) memory alone is no row. Where operators were
+  // sampled it is mostly that of operators which were not recorded.
+  if (rules.is_legacy() || share < 1) outside = {};
 
   OperatorTable operators(rules, stream, filter, *by, options.depth, trace);
   OperatorWalk walk(rules, launches, memory, operators);
@@ -399,7 +401,6 @@ Result<Table> make(SliceStream& stream, const Trace* trace, const SliceFilter& f
                                            [&] { return walk.launched(); });
   }
 
-  const double share = trace == nullptr ? 1 : operator_share(*trace);
   if (share < 1) operators.scale_up(share);
   const Known known{.device = !launches.empty(), .memory = !memory.host_bytes.empty()};
   Table table = make_table(operators, stream, *by, known, outside);

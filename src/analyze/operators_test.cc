@@ -138,6 +138,86 @@ TEST(Operators, ByStackUsesTheCallStackOrThePythonCallsAround) {
   EXPECT_NE(find_row(table, "stack", "b.py(1): g;b.py(9): <module>"), SIZE_MAX);
 }
 
+TEST(Operators, ByStackToADepthJoinsWhatIsTheSameToThere) {
+  HandMadeTrace made;
+  for (const int64_t start : {0, 200}) {
+    made.python(start == 0 ? "train" : "evaluate", start, 100);
+    made.python("forward", start + 10, 50);
+    made.op("aten::mm", start + 20, 10);
+  }
+  const Trace trace = made.build();
+  TableOptions options;
+  options.by = "stack";
+  const Table whole = *operators(trace, options);
+  EXPECT_EQ(int_at(whole, "calls", find_row(whole, "stack", "forward;train")), 1);
+  options.depth = 2;
+  const Table two = *operators(trace, options);
+  EXPECT_EQ(int_at(two, "calls", find_row(two, "stack", "forward;evaluate")), 1);
+  options.depth = 1;
+  const Table one = *operators(trace, options);
+  EXPECT_EQ(int_at(one, "calls", find_row(one, "stack", "forward")), 2);
+}
+
+TEST(Operators, ByStackABackwardOperatorHasTheForwardOnesStack) {
+  HandMadeTrace made;
+  made.python("train", 0, 1000);
+  made.python("forward", 10, 50);
+  const SliceRef forward = made.op("aten::mm", 20, 30);
+  made.python("backward", 100, 500);
+  const SliceRef backward = made.op("MmBackward0", 200, 100);
+  made.op("aten::mm", 210, 10);
+  made.builder().add_flow(forward, backward, 20, 200, 1,
+                          made.builder().label("fwdbwd", "fwdbwd", SliceKind::kOther));
+  const Trace trace = made.build();
+  TableOptions options;
+  options.by = "stack";
+  options.depth = 1;
+  const Table table = *operators(trace, options);
+  const size_t row = find_row(table, "name", "MmBackward0");
+  ASSERT_NE(row, SIZE_MAX);
+  EXPECT_EQ(table.find("stack")->get_string(row), "forward");
+  EXPECT_EQ(int_of(table, "aten::mm", "calls"), 2) << "both belong to the forward's line";
+}
+
+// One tenth of a second was recorded.
+void add_sampling(HandMadeTrace& made) {
+  const TrackId thread = made.builder().add_thread(ForeignId{1}, ForeignId{99});
+  made.add(thread, "operators are sampled", "sampling", SliceKind::kOther, 0, 1'000'000'000);
+  made.add(thread, "operators are recorded", "sampling", SliceKind::kOther, 500, 100'000'000);
+}
+
+TEST(Operators, ThatWereSampledAreScaledToTheWhole) {
+  HandMadeTrace made;
+  made.op("aten::linear", 1000, 100);
+  made.set_json(made.op("aten::mm", 1010, 60), "Input Dims", "[[2, 3], [3, 4]]");
+  made.allocate(1020, 64);
+  add_sampling(made);
+  const Table table = make(made);
+  EXPECT_EQ(int_of(table, "aten::mm", "calls"), 10);
+  EXPECT_EQ(int_of(table, "aten::mm", "total_host_ns"), 600);
+  EXPECT_EQ(int_of(table, "aten::mm", "mean_host_ns"), 60) << "of one call";
+  EXPECT_EQ(int_of(table, "aten::linear", "self_host_ns"), 400);
+  EXPECT_EQ(int_of(table, "aten::linear", "memory_bytes"), 640);
+  EXPECT_EQ(int_of(table, "aten::mm", "flops"), 10 * 2 * 2 * 3 * 4);
+  ASSERT_EQ(table.notes.size(), 1u);
+  EXPECT_TRUE(table.notes[0].starts_with("operators were recorded in 10 % of the time"));
+}
+
+TEST(Operators, WhatIsRecordedAllTheTimeIsNotScaled) {
+  HandMadeTrace made;
+  made.add(made.thread(), "backward", "phase", SliceKind::kAnnotation, 0, 1000);
+  made.python("a.py(1): f", 100, 500);
+  made.annotation("Optimizer.step#SGD.step", 200, 100);
+  made.op("aten::mm", 210, 10);
+  made.allocate(5000, 64);  // in an operator that was not recorded, for all we know
+  add_sampling(made);
+  const Table table = make(made);
+  EXPECT_EQ(int_of(table, "backward", "calls"), 1);
+  EXPECT_EQ(int_of(table, "a.py(1): f", "total_host_ns"), 500);
+  EXPECT_EQ(int_of(table, "Optimizer.step#SGD.step", "calls"), 10);
+  EXPECT_EQ(find_row(table, "name", "[memory]"), SIZE_MAX);
+}
+
 TEST(Operators, MemoryGoesToTheInnermostCallAndUpwards) {
   HandMadeTrace made;
   made.op("aten::linear", 0, 100);

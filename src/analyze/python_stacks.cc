@@ -44,9 +44,10 @@ uint32_t PythonStacks::push(uint32_t outer, LabelId label) {
 
 std::string PythonStacks::text(uint32_t stack, int depth) const {
   std::string text;
-  for (int functions = 0; stack != 0; stack = nodes_[stack - 1].outer) {
-    if (depth > 0 && functions++ == depth) break;
-    if (!text.empty()) text += ';';
+  for (int functions = 0; stack != 0; stack = nodes_[stack - 1].outer, ++functions) {
+    if (depth > 0 && functions == depth) break;
+    if (functions > 0) text += ';';
+    if (functions == kMaxFunctions) return text + "...";
     text += trace_.string(trace_.labels()[nodes_[stack - 1].label].name);
   }
   return text;

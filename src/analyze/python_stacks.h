@@ -17,11 +17,14 @@ namespace stepscope {
 
 class PythonStacks {
  public:
+  // Of a text. All that deeper recursions have around them would take the square of their depth.
+  static constexpr int kMaxFunctions = 200;
+
   explicit PythonStacks(const Trace& trace);
 
   // The chain's number; 0 is none.
   uint32_t around(SliceId row) const { return around_[index(row)]; }
-  // Of at most `depth` functions; 0: all.
+  // Of at most `depth` functions; 0 or less: all, up to kMaxFunctions and then "...".
   std::string text(uint32_t stack, int depth) const;
 
  private:

@@ -2,6 +2,8 @@
 // and times are to be divided by.
 #pragma once
 
+#include <string_view>
+
 #include "trace/trace.h"
 
 namespace stepscope {
@@ -9,6 +11,12 @@ namespace stepscope {
 // The category of the slices that tell of it: the outer ones of the sampling as a whole, those
 // inside of windows.
 inline constexpr std::string_view kSamplingCategory = "sampling";
+
+// Whether slices of that category are recorded only in windows: operators and the program's own
+// scopes. The tracer's Python calls and phases are there all the time.
+inline bool is_sampled(std::string_view category) {
+  return category == "cpu_op" || category == "user_annotation";
+}
 
 // The share of the time in which operators were recorded; 1: all of it.
 double operator_share(const Trace& trace);
