@@ -1,7 +1,7 @@
-"""Trains a small CNN on random pictures and records a few steps with torch.profiler.
+"""Trains a small CNN on random pictures and records a few steps with the names of torch.profiler.
 
 python examples/train_cnn.py outputs/demo
-stepscope report outputs/demo/train_cnn.pt.trace.json --view steps
+stepscope report outputs/demo/train_cnn.pt.trace.json --view phases
 """
 
 import argparse
@@ -9,8 +9,9 @@ import pathlib
 
 import torch
 from torch import nn
-from torch.profiler import ProfilerActivity, profile, record_function, schedule
 from torch.utils.data import DataLoader, Dataset
+
+from stepscope.torch import ProfilerActivity, profile, record_function, schedule
 
 
 class RandomPictures(Dataset[tuple[torch.Tensor, int]]):
@@ -47,6 +48,7 @@ def train(trace_path: pathlib.Path) -> None:
     loader = DataLoader(RandomPictures(), batch_size=64)
 
     def save(profiler: profile) -> None:
+        print(profiler.key_averages().table(sort_by="self_cpu_time_total", row_limit=8))
         profiler.export_chrome_trace(str(trace_path))
 
     with profile(

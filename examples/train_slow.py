@@ -1,7 +1,7 @@
-"""Trains a small CNN on random pictures, with a data set that is slower than the network.
+"""Trains a small CNN on random pictures, with a data set that is slower than it need be.
 
-stepscope run examples/train_slow.py
-stepscope report outputs/profiler_results/train_slow-* --view tree --heaviest
+stepscope run --only mine examples/train_slow.py
+stepscope report outputs/profiler_results/train_slow-* --view phases
 """
 
 import random
@@ -9,8 +9,6 @@ import random
 import torch
 from torch import nn
 from torch.utils.data import DataLoader, Dataset
-
-import stepscope
 
 
 class SlowPictures(Dataset[tuple[torch.Tensor, int]]):
@@ -46,7 +44,6 @@ def train() -> None:
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        stepscope.step()
     print(f"loss {loss.item():.3f}")
 
 

@@ -90,6 +90,8 @@ def start(
     except CollectorMissingError as error:
         return str(error)
     is_free = collector.is_memory_free()
+    if (memory or sample_rate) and not as_profiler and not _yield_memory():
+        memory, sample_rate = False, 0
     collector.start(
         inputs=inputs,
         memory=memory and is_free,
@@ -104,5 +106,31 @@ def start(
 
 def stop() -> None:
     """Stops recording operators, if they are recorded."""
+    global _told_before
     if _module is not None:
         _module.stop()
+    if _told_before is not None:
+        sys.modules["torch.autograd.profiler"]._run_on_profiler_start = _told_before  # type: ignore[attr-defined]
+        _told_before = None
+
+
+_told_before: Any = None
+
+
+def _yield_memory() -> bool:
+    """Where the program starts torch.profiler, that is to find free what we need for memory, or it
+    would raise. Whether it will tell."""
+    global _told_before
+    profiler: Any = sys.modules.get("torch.autograd.profiler")
+    if _told_before is None:
+        _told_before = getattr(profiler, "_run_on_profiler_start", None)
+        if _told_before is None:
+            return False
+
+        def give_back() -> None:
+            _module.stop_memory()
+            if _told_before is not None:
+                _told_before()
+
+        profiler._run_on_profiler_start = give_back
+    return True

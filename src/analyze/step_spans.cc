@@ -123,10 +123,21 @@ size_t count_complete_steps(const std::vector<Step>& steps) {
   return count;
 }
 
+// Marks say where a step ends. The first one seems to begin with the recording, at the import of
+// torch: where optimizers tell when training began, it begins there.
+void begin_with_training(const Trace& trace, Step& first) {
+  if (trace.format() != kRecordingFormat || first.scope.begin_ns > trace.begin_ns()) return;
+  const std::vector<Interval> found = find_steps(trace, *TrainingThread::of(trace));
+  if (!found.empty() && found.front().begin_ns < first.scope.end_ns) {
+    first.scope.begin_ns = found.front().begin_ns;
+  }
+}
+
 StepSpans find_spans(const Trace& trace, const Launches& launches) {
   StepSpans result;
   std::vector<Step>& steps = result.steps;
   steps = find_scopes(trace);
+  if (!steps.empty()) begin_with_training(trace, steps.front());
   if (steps.empty()) add_found_steps(trace, result);
   if (steps.empty()) {
     const auto step = estimate_step(trace);

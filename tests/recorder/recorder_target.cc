@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -253,12 +254,27 @@ void fill_disk(const std::string& folder) {
   }
   const Counter counter("n");
   uint64_t noise = 1;
-  for (uint64_t i = 0; i < 3'000'000; ++i) {
-    noise = noise * 6364136223846793005u + 1442695040888963407u;
-    counter.set_int(static_cast<int64_t>(noise));
+  uint64_t written = 0;
+  const auto write = [&](uint64_t count) {
+    for (uint64_t i = 0; i < count; ++i) {
+      noise = noise * 6364136223846793005u + 1442695040888963407u;
+      counter.set_int(static_cast<int64_t>(noise));
+    }
+    written += count;
+  };
+  // No faster than the drain can follow, however busy the machine is: it is the disk that shall
+  // fill up.
+  struct statvfs disk {};
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (::statvfs(folder.c_str(), &disk) == 0 && disk.f_bavail * disk.f_bsize > 256 * 1024 &&
+         std::chrono::steady_clock::now() < give_up) {
+    write(20'000);
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
+  write(2'000'000);
   const int failed = table->stop(message, sizeof(message));
-  std::printf("stop: %d %s\n", failed, message);
+  std::printf("stop: %d %s\nwrote %llu\n", failed, message,
+              static_cast<unsigned long long>(written));
 }
 
 void all_kinds(const std::string& folder) {
