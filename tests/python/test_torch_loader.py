@@ -14,7 +14,9 @@ import stepscope
 
 pytest.importorskip("torch", reason="torch is not installed")
 
-from loading_program import BATCH, CASES, COLLATE_S, EPOCHS, ITEM_S, ITEMS  # noqa: E402
+from loading_program import BATCH, CASES, COLLATE_S, EPOCHS, ITEM_S, ITEMS
+
+pytestmark = pytest.mark.live
 
 HERE = Path(__file__).resolve().parent
 STEPSCOPE = Path(os.environ.get("STEPSCOPE_BIN", Path(sys.executable).parent / "stepscope"))
@@ -72,7 +74,7 @@ class Loading:
         return found
 
     def of_case(self, what: str, case: str) -> list[Span]:
-        """In the workers, or in the training process between the first and last wait of the case."""
+        """In the workers, or in the training process during the case's waits."""
         if case.startswith("workers") and what != "next":
             return [span for pid in self.workers[case] for span in self.slices[what][pid]]
         # One case comes after the other: its waits are as many as its timers.
