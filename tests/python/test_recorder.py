@@ -59,6 +59,7 @@ class RecordTable(Structure):
         ("context", CFUNCTYPE(None, c_uint32)),
         ("set_thread_name", CFUNCTYPE(None, c_char_p, c_size_t)),
         ("attach", CFUNCTYPE(None, c_uint32, c_void_p, c_uint32)),
+        ("begin_with", CFUNCTYPE(None, c_uint32, c_uint32, c_void_p, c_uint32)),
         ("begin_async", CFUNCTYPE(None, c_uint32, c_uint64)),
         ("end_async", CFUNCTYPE(None, c_uint64)),
         ("memory", CFUNCTYPE(None, c_uint64, c_int64, c_int32, c_int32, c_int64, c_int64)),
