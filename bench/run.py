@@ -268,7 +268,9 @@ def main() -> int:
                 ratio = ours_packed.cpu_s / ours_json.cpu_s
                 print_goal(f".sscope / JSON, {what}, CPU", ratio, 0.1, "x")
     measure_recorder()
-    return python_tracers.main()
+    status = python_tracers.main()
+    torch_bench = [STEPSCOPE.parent / "python", "-W", "ignore", ROOT / "bench/torch_profilers.py"]
+    return subprocess.run(torch_bench).returncode or status
 
 
 if __name__ == "__main__":

@@ -21,7 +21,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import torch
+try:
+    import torch
+except ImportError:
+    sys.exit("bench: torch is not installed; profilers of PyTorch are not measured")
 import torch.profiler
 from torch import nn
 
@@ -164,9 +167,7 @@ def measure_after(tool: str, make: Callable[[], Any], events: int) -> None:
 
 def main() -> None:
     torch.set_num_threads(1)
-    print(
-        f"torch {torch.__version__}, Python {sys.version.split()[0]}, stepscope {stepscope.__version__}"
-    )
+    print(f"torch {torch.__version__}, Python {sys.version.split()[0]}")
     for make_workload in (tiny_mlp, transformer, conv_net):
         measure_steps(make_workload.__name__.replace("_", " "), make_workload())
     print("\nafter the loop: stop and the operator table, CPU time and memory per event")

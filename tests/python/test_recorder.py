@@ -19,6 +19,7 @@ from ctypes import (
     c_double,
     c_int,
     c_int32,
+    c_int64,
     c_size_t,
     c_uint8,
     c_uint32,
@@ -57,6 +58,11 @@ class RecordTable(Structure):
         ("free", CFUNCTYPE(None, c_uint64, c_uint64, c_int32, c_int32)),
         ("context", CFUNCTYPE(None, c_uint32)),
         ("set_thread_name", CFUNCTYPE(None, c_char_p, c_size_t)),
+        ("attach", CFUNCTYPE(None, c_uint32, c_void_p, c_uint32)),
+        ("begin_with", CFUNCTYPE(None, c_uint32, c_uint32, c_void_p, c_uint32)),
+        ("begin_async", CFUNCTYPE(None, c_uint32, c_uint64)),
+        ("end_async", CFUNCTYPE(None, c_uint64)),
+        ("memory", CFUNCTYPE(None, c_uint64, c_int64, c_int32, c_int32, c_int64, c_int64)),
     )
 
     def label(self, name: str) -> int:

@@ -128,6 +128,11 @@ void attach(uint32_t kind, const uint64_t* words, uint32_t count) {
                    words, count);
 }
 
+void begin_with(uint32_t label, uint32_t kind, const uint64_t* words, uint32_t count) {
+  begin(label);
+  attach(kind, words, count);
+}
+
 void begin_async(uint32_t label, uint64_t id) {
   extended(ExtendedRecord::kAsyncBegin, {id, label});
 }
@@ -164,6 +169,7 @@ constexpr StepscopeRecordTable kTable = {
     .context = context,
     .set_thread_name = set_thread_name,
     .attach = attach,
+    .begin_with = begin_with,
     .begin_async = begin_async,
     .end_async = end_async,
     .memory = memory,

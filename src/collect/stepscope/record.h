@@ -96,6 +96,8 @@ typedef struct StepscopeRecordTable {
   /* Details of the scope that was just begun, in the encoding that docs/format.md has for that
    * kind of record (its number there); at most 255 words. */
   void (*attach)(uint32_t kind, const uint64_t* words, uint32_t count);
+  /* begin() and attach() in one. */
+  void (*begin_with)(uint32_t label, uint32_t kind, const uint64_t* words, uint32_t count);
   /* A scope that does not nest, and that may end on another thread. Its id is no other's until it
    * has ended. */
   void (*begin_async)(uint32_t label, uint64_t id);

@@ -61,6 +61,7 @@ struct ThreadState {
   OpenOperators open;
   InputEncoder inputs;
   uint32_t operators = 0;
+  uint64_t torch_number = at::RecordFunction::currentThreadId() & 0xFFFFFF;
 };
 
 // A pointer of static TLS, which one instruction reads; the object goes with its thread.
@@ -75,14 +76,14 @@ ThreadState& make_state() {
 
 ThreadState& this_thread() { return t_state != nullptr ? *t_state : make_state(); }
 
-// What torch itself says of it: which forward operator a backward one belongs to.
-void attach_sequence(const at::RecordFunction& function) {
-  if (function.seqNr() < 0) return;
+// With what torch itself says of it: which forward operator a backward one belongs to.
+void write_begin(const ThreadState& state, const at::RecordFunction& function, uint32_t label) {
+  if (function.seqNr() < 0) return current_table()->begin(label);
   const std::array<uint64_t, 2> words = {static_cast<uint64_t>(function.seqNr()),
                                          function.forwardThreadId() << 32 |
                                              static_cast<uint64_t>(function.scope()) << 24 |
-                                             (at::RecordFunction::currentThreadId() & 0xFFFFFF)};
-  current_table()->attach(STEPSCOPE_OPERATOR_DETAIL, words.data(), words.size());
+                                             state.torch_number};
+  current_table()->begin_with(label, STEPSCOPE_OPERATOR_DETAIL, words.data(), words.size());
 }
 
 template <bool kHasInputs>
@@ -95,8 +96,7 @@ std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& function) {
     return nullptr;
   }
   state.open.push(&function, label);
-  current_table()->begin(label);
-  attach_sequence(function);
+  write_begin(state, function, label);
   if constexpr (kHasInputs) {
     if (function.num_inputs() > 0) state.inputs.attach(function.inputs());
   }
@@ -104,13 +104,14 @@ std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& function) {
 }
 
 void end(const at::RecordFunction& function, at::ObserverContext*) {
-  if (function.isAsync()) [[unlikely]] {
-    current_table()->end_async(reinterpret_cast<uintptr_t>(&function));
-    return;
-  }
   ThreadState& state = this_thread();
   const std::optional<uint32_t> label = state.open.pop(&function);
-  if (!label) return;
+  if (!label) {
+    if (function.isAsync()) {
+      current_table()->end_async(reinterpret_cast<uintptr_t>(&function));
+    }
+    return;
+  }
   current_table()->end(*label);
   if (g_is_sampled && state.open.empty()) g_windows.end();
   if (g_options.sample_rate > 0 && ++state.operators % g_options.sample_rate == 0) {
