@@ -1,5 +1,7 @@
 #include "analyze/sampling.h"
 
+#include "trace/torch_scopes.h"
+
 namespace stepscope {
 
 double operator_share(const Trace& trace) {

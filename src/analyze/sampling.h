@@ -8,10 +8,6 @@
 
 namespace stepscope {
 
-// The category of the slices that tell of it: the outer ones of the sampling as a whole, those
-// inside of windows.
-inline constexpr std::string_view kSamplingCategory = "sampling";
-
 // Whether slices of that category are recorded only in windows: operators and the program's own
 // scopes. The tracer's Python calls and phases are there all the time.
 inline bool is_sampled(std::string_view category) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "analyze/hand_made_trace.h"
+#include "trace/torch_scopes.h"
 
 namespace stepscope {
 namespace {

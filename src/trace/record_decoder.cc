@@ -265,6 +265,10 @@ void RecordDecoder::add_instant(Thread& thread, LabelId id, int64_t now_ns) {
   const std::string sentence = std::string(builder_.strings().view(label.name)) +
                                " ran as well (concurrent-profilers): each slows the program for "
                                "the other, and times contain both";
+  note_once(sentence);
+}
+
+void RecordDecoder::note_once(const std::string& sentence) {
   const std::vector<std::string>& notes = builder_.stats().notes();
   if (std::find(notes.begin(), notes.end(), sentence) == notes.end()) {
     builder_.stats().note(sentence);
@@ -377,6 +381,13 @@ void RecordDecoder::finish() {
     for (auto& [id, context] : thread.contexts) {
       builder_.stats().add(Stat::kSlicesOpenAtEnd, close_down_to(context, 0, last_ns_));
     }
+  }
+  for (const Label& label : builder_.labels().all()) {
+    if (builder_.strings().view(label.category) != kSamplingCategory) continue;
+    note_once(
+        "PyTorch's operators and scopes were recorded only now and then (sampling): the view "
+        "operators has estimates of the whole, others what was seen");
+    break;
   }
   async_.finish(builder_, last_ns_);
   details_.finish();

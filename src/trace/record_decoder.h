@@ -24,6 +24,7 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -109,6 +110,7 @@ class RecordDecoder {
   void enter(Thread& thread, uint32_t context);
   Context& current(Thread& thread);
   void add_instant(Thread& thread, LabelId label, int64_t now_ns);
+  void note_once(const std::string& sentence);
   void begin(Thread& thread, LabelId label, int64_t now_ns);
   void end(Thread& thread, uint32_t label_plus_1, int64_t now_ns);
   void end_without_begin(Thread& thread, LabelId label, int64_t now_ns);

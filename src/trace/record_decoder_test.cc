@@ -338,6 +338,22 @@ TEST_F(Recording, GivesDetailsToNoSliceFromBeforeALoss) {
   EXPECT_EQ(stat(Stat::kEventsSkipped), 3u);
 }
 
+TEST_F(Recording, SaysWhereOperatorsWereSampled) {
+  const std::vector<std::string_view> texts = {"operators are sampled", "sampling"};
+  write(BlockBuilder(BlockType::kStrings, 2)
+            .add_one<uint64_t>(Column::kFirstId, 5)
+            .add_text(Column::kText, texts));
+  write(BlockBuilder(BlockType::kLabels, 1)
+            .add_one<uint64_t>(Column::kFirstId, 3)
+            .add_one<uint32_t>(Column::kName, 5)
+            .add_one<uint32_t>(Column::kCategory, 6));
+  write_records(join({begin(3), begin(3), end(), end()}));
+  load();
+  ASSERT_EQ(trace_->stats().notes().size(), 1u);
+  EXPECT_NE(trace_->stats().notes()[0].find("sampling"), std::string::npos);
+  EXPECT_FALSE(trace_->stats().has_faults());
+}
+
 // Labels 3, `scope`, is the program's own; 4 and 5, `enter` and `exit`, are calls.
 class Scopes : public Recording {
  protected:

@@ -37,6 +37,10 @@ inline bool is_backward_function(std::string_view name) {
 // The category of our collector's marks, whose names say what goes on: backward, fetch, collate.
 inline constexpr std::string_view kPhaseCategory = "phase";
 
+// Slices of this category tell when operators were recorded (collect/torch/sampling_windows.h): the
+// outer ones of the sampling as a whole, those inside of windows.
+inline constexpr std::string_view kSamplingCategory = "sampling";
+
 // The category of the program's own scopes. They need not nest with calls: record_function's begin
 // in one Python function and end in another.
 inline constexpr std::string_view kUserScopeCategory = "user_annotation";

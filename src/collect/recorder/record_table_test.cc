@@ -75,6 +75,20 @@ TEST(RecordTable, DetailsFollowTheirScopeAtTheSameMoment) {
   EXPECT_GT(records[4].tick, records[0].tick);
 }
 
+TEST(RecordTable, AScopeAndItsDetailsMayComeInOneCall) {
+  uint32_t label = 0;
+  const auto records = record([&](const StepscopeRecordTable& table) {
+    label = table.intern("mm", 2, "cpu_op", 6, STEPSCOPE_OPERATOR);
+    const uint64_t words[2] = {7, 8};
+    table.begin_with(label, STEPSCOPE_OPERATOR_DETAIL, words, 2);  // the thread's first record
+  });
+  ASSERT_EQ(records.size(), 2u);
+  EXPECT_EQ(records[0].kind, RecordKind::kBegin);
+  EXPECT_EQ(records[0].value, label);
+  expect_extended(records[1], 6, {7, 8});
+  EXPECT_EQ(records[1].tick, records[0].tick);
+}
+
 TEST(RecordTable, MoreDetailsThanARecordTakesAreLeftOut) {
   const std::vector<uint64_t> words(256);
   const auto records = record([&](const StepscopeRecordTable& table) {

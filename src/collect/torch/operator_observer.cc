@@ -89,9 +89,11 @@ void write_begin(const ThreadState& state, const at::RecordFunction& function, u
 template <bool kHasInputs>
 std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& function) {
   ThreadState& state = this_thread();
-  if (g_is_sampled && !g_windows.begin(state.open.empty())) return nullptr;
+  const bool is_async = function.isAsync();
+  // A window would wait for the end of an asynchronous one, on whatever thread that is.
+  if (g_is_sampled && (is_async || !g_windows.begin(state.open.empty()))) return nullptr;
   const uint32_t label = state.labels.find(function.name(), function.scope());
-  if (function.isAsync()) [[unlikely]] {
+  if (is_async) [[unlikely]] {
     current_table()->begin_async(label, reinterpret_cast<uintptr_t>(&function));
     return nullptr;
   }
@@ -107,7 +109,7 @@ void end(const at::RecordFunction& function, at::ObserverContext*) {
   ThreadState& state = this_thread();
   const std::optional<uint32_t> label = state.open.pop(&function);
   if (!label) {
-    if (function.isAsync()) {
+    if (function.isAsync() && !g_is_sampled) {
       current_table()->end_async(reinterpret_cast<uintptr_t>(&function));
     }
     return;
