@@ -7,6 +7,8 @@ install(FILES ${PROJECT_SOURCE_DIR}/src/collect/stepscope/record.h
 # For `stepscope doctor --build-torch`.
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/collect/torch
   DESTINATION stepscope/torch_source/collect COMPONENT wheel)
+install(FILES ${PROJECT_SOURCE_DIR}/src/format/operator_inputs.h
+  DESTINATION stepscope/torch_source/format COMPONENT wheel)
 install(TARGETS stepscope RUNTIME DESTINATION stepscope/bin COMPONENT wheel)
 configure_file(${CMAKE_CURRENT_LIST_DIR}/launcher.sh.in ${PROJECT_BINARY_DIR}/launcher @ONLY)
 install(PROGRAMS ${PROJECT_BINARY_DIR}/launcher RENAME stepscope

@@ -72,6 +72,7 @@ def main(arguments: list[str]) -> int:
         return 0 if target else 1
     sources = sorted((source_folder() / "collect/torch").glob("*.cc"))
     headers = sorted((source_folder() / "collect/torch").glob("*.h"))
+    headers.append(source_folder() / "format/operator_inputs.h")
     headers.append(pathlib.Path(get_include()) / "stepscope/record.h")
     newest = max(path.stat().st_mtime for path in (*sources, *headers))
     if target is not None and target.stat().st_mtime >= newest:

@@ -64,17 +64,18 @@ def events(trace: Trace, **options: Any) -> EventList:
         trace.sql("select slice_id, sum(bytes) from allocations group by slice_id")
     )
     slices = trace.sql(
-        "select s.id, s.parent_id, s.name, s.kind, s.start_ns, s.dur_ns, t.tid "
+        "select s.id, s.parent_id, s.name, s.kind, s.category, s.start_ns, s.dur_ns, t.tid "
         "from slices s join tracks t on t.id = s.track_id order by s.id"
     )
     made: dict[int, FunctionEvent] = {}
     stacks: dict[int | None, list[str]] = {None: []}  # by slice: the functions for what it holds
     parents: list[tuple[int, int | None]] = []
-    for row, parent, name, kind, start_ns, dur_ns, thread in slices:
+    for row, parent, name, kind, category, start_ns, dur_ns, thread in slices:
         around = stacks[parent]
         stacks[row] = [name, *around] if kind == "python" else around
         parents.append((row, parent))
-        if kind not in {"operator", "annotation", "step", "python"}:
+        is_ours = category in {"phase", "nn_module"}  # torch.profiler has no such events
+        if is_ours or kind not in {"operator", "annotation", "step", "python"}:
             continue
         known = arguments.get(row, {})
         made[row] = FunctionEvent(
@@ -99,23 +100,27 @@ def events(trace: Trace, **options: Any) -> EventList:
         if parent is not None:
             bytes_of[parent] = bytes_of.get(parent, 0) + taken
     # What was taken or given back outside of everything is an event of its own.
-    outside = trace.sql(
-        "select time_ns, bytes, t.tid from allocations a join tracks t "
-        "on t.id = a.track_id where slice_id is null"
+    parent_of = dict(parents)
+    taken_at = trace.sql(
+        "select time_ns, bytes, t.tid, slice_id from allocations a join tracks t "
+        "on t.id = a.track_id"
     )
-    for time_ns, size, thread in outside:
-        made[-len(made) - 1] = FunctionEvent(
-            id=0,
-            name="[memory]",
-            trace_name="[memory]",
-            thread=thread,
-            start_us=time_ns / _US,
-            end_us=time_ns / _US,
-            input_shapes=[],
-            stack=[],
-            cpu_memory_usage=size,
-            use_device=options["use_device"],
-        )
+    for time_ns, size, thread, holder in taken_at:
+        while holder is not None and holder not in made:
+            holder = parent_of[holder]
+        if holder is None:
+            made[-len(made) - 1] = FunctionEvent(
+                id=0,
+                name="[memory]",
+                trace_name="[memory]",
+                thread=thread,
+                start_us=time_ns / _US,
+                end_us=time_ns / _US,
+                input_shapes=[],
+                stack=[],
+                cpu_memory_usage=size,
+                use_device=options["use_device"],
+            )
     in_order = sorted(made.values(), key=lambda e: (e.time_range.start, -e.time_range.end))
     result = EventList(in_order, **options)
     result._build_tree()

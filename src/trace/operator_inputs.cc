@@ -6,25 +6,12 @@
 #include <bit>
 #include <cmath>
 
+#include "format/operator_inputs.h"
+
 namespace stepscope {
 namespace {
 
-enum class InputKind : uint8_t {
-  kOther = 0,
-  kTensor = 1,
-  kUndefinedTensor = 2,
-  kTensorList = 3,
-  kInt = 4,
-  kDouble = 5,
-  kBool = 6,
-  kIntList = 7,
-  kDoubleList = 8,
-  kBoolList = 9,
-  kScalar = 10,
-};
-
-constexpr uint32_t kHasStrides = 1;
-constexpr uint32_t kIsWide = 2;
+using format::InputKind;
 
 // As c10 prints a double: "0.5", "1.", "100000000000000000.", "1e+30".
 std::string spell(double value) {
@@ -131,7 +118,8 @@ class InputSpeller {
     text += '[';
     for (uint32_t i = 0; i < head.count && !reader_.at_end(); ++i) {
       if (i > 0) text += ", ";
-      const uint64_t number = (head.flags & kIsWide) != 0 ? reader_.wide() : reader_.half();
+      const uint64_t number =
+          (head.flags & format::kInputIsWide) != 0 ? reader_.wide() : reader_.half();
       fmt::format_to(std::back_inserter(text), "{}", static_cast<int64_t>(number));
     }
     text += ']';
@@ -139,7 +127,7 @@ class InputSpeller {
 
   void spell_tensor(const Head& head) {
     spell_numbers(head, dims);
-    if ((head.flags & kHasStrides) == 0) {
+    if ((head.flags & format::kInputHasStrides) == 0) {
       strides += "[]";
       return;
     }

@@ -6,24 +6,12 @@
 #include <bit>
 #include <cstring>
 
+#include "format/operator_inputs.h"
+
 namespace stepscope::torch {
 namespace {
 
-enum Kind : uint32_t {
-  kOther = 0,
-  kTensor = 1,
-  kUndefinedTensor = 2,
-  kTensorList = 3,
-  kInt = 4,
-  kDouble = 5,
-  kBool = 6,
-  kIntList = 7,
-  kDoubleList = 8,
-  kBoolList = 9,
-  kScalar = 10,
-};
-constexpr uint32_t kHasStrides = 1;
-constexpr uint32_t kIsWide = 2;
+using format::InputKind;
 
 constexpr size_t kMaxListValues = 30;  // as in torch.profiler: longer ones are not kept
 constexpr size_t kMaxTensors = 2000;
@@ -55,38 +43,39 @@ void InputEncoder::put_wide(uint64_t value) {
   put(static_cast<uint32_t>(value >> 32));
 }
 
-void InputEncoder::put_head(uint32_t kind, size_t count, uint32_t type, uint32_t flags) {
-  put(kind | flags << 4 | type << 8 | static_cast<uint32_t>(count) << 16);
+void InputEncoder::put_head(InputKind kind, size_t count, uint32_t type, uint32_t flags) {
+  put(static_cast<uint32_t>(kind) | flags << 4 | type << 8 | static_cast<uint32_t>(count) << 16);
 }
 
 void InputEncoder::put_input(const c10::IValue& input) {
   if (input.isTensor()) return put_tensor(input.toTensor());
   if (input.isInt()) {
-    put_head(kInt);
+    put_head(InputKind::kInt);
     return put_wide(static_cast<uint64_t>(input.toInt()));
   }
-  if (input.isBool()) return put_head(kBool, input.toBool());
+  if (input.isBool()) return put_head(InputKind::kBool, input.toBool());
   if (input.isDouble()) {
-    put_head(kDouble);
+    put_head(InputKind::kDouble);
     return put_wide(std::bit_cast<uint64_t>(input.toDouble()));
   }
   if (input.isList()) return put_list(input);
-  put_head(input.isScalar() ? kScalar : kOther);
+  put_head(input.isScalar() ? InputKind::kScalar : InputKind::kOther);
 }
 
 // Only what is known without asking a backend: a tensor's own sizes, where it has any.
 void InputEncoder::put_tensor(const at::Tensor& tensor) {
-  if (!tensor.defined()) return put_head(kUndefinedTensor);
+  if (!tensor.defined()) return put_head(InputKind::kUndefinedTensor);
   const c10::TensorImpl& tensor_impl = *tensor.unsafeGetTensorImpl();
   const auto type = static_cast<uint32_t>(tensor.scalar_type());
   if (tensor_impl.is_python_dispatch() || tensor_impl.has_symbolic_sizes_strides() ||
       tensor.is_nested() || tensor.layout() != c10::kStrided) {
-    return put_head(kTensor, 0, type);
+    return put_head(InputKind::kTensor, 0, type);
   }
   const c10::IntArrayRef sizes = tensor.sizes();
   const c10::IntArrayRef strides = tensor.strides();
   const bool is_wide = !fits_narrow(sizes) || !fits_narrow(strides);
-  put_head(kTensor, sizes.size(), type, kHasStrides | (is_wide ? kIsWide : 0));
+  put_head(InputKind::kTensor, sizes.size(), type,
+           format::kInputHasStrides | (is_wide ? format::kInputIsWide : 0));
   for (const c10::IntArrayRef values : {sizes, strides}) {
     for (const int64_t value : values) {
       if (is_wide) {
@@ -101,17 +90,20 @@ void InputEncoder::put_tensor(const at::Tensor& tensor) {
 void InputEncoder::put_list(const c10::IValue& input) {
   if (input.isTensorList()) {
     const auto tensors = input.toListRef();
-    if (tensors.size() > kMaxTensors) return put_head(kOther);
-    put_head(kTensorList, tensors.size());
+    if (tensors.size() > kMaxTensors) return put_head(InputKind::kOther);
+    put_head(InputKind::kTensorList, tensors.size());
     for (const c10::IValue& tensor : tensors) put_tensor(tensor.toTensor());
     return;
   }
   const bool is_int = input.isIntList();
   const bool is_double = input.isDoubleList();
-  if (!is_int && !is_double && !input.isBoolList()) return put_head(kOther);
+  if (!is_int && !is_double && !input.isBoolList()) return put_head(InputKind::kOther);
   const auto values = input.toListRef();
-  if (values.size() > kMaxListValues) return put_head(kOther);
-  put_head(is_int ? kIntList : is_double ? kDoubleList : kBoolList, values.size());
+  if (values.size() > kMaxListValues) return put_head(InputKind::kOther);
+  put_head(is_int      ? InputKind::kIntList
+           : is_double ? InputKind::kDoubleList
+                       : InputKind::kBoolList,
+           values.size());
   for (const c10::IValue& value : values) {
     if (is_int) {
       put_wide(static_cast<uint64_t>(value.toInt()));

@@ -12,6 +12,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "format/operator_inputs.h"
+
 namespace stepscope::torch {
 
 class InputEncoder {
@@ -21,7 +23,7 @@ class InputEncoder {
  private:
   void put(uint32_t half) { halves_.push_back(half); }
   void put_wide(uint64_t value);
-  void put_head(uint32_t kind, size_t count = 0, uint32_t type = 0, uint32_t flags = 0);
+  void put_head(format::InputKind kind, size_t count = 0, uint32_t type = 0, uint32_t flags = 0);
   void put_input(const c10::IValue& input);
   void put_tensor(const at::Tensor& tensor);
   void put_list(const c10::IValue& input);
