@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "export/json_text.h"
+#include "export/kineto_ids.h"
+#include "export/nested_times.h"
 #include "export/slice_args.h"
 #include "export/trace_event_text.h"
 #include "trace/find_slices.h"
@@ -58,7 +60,11 @@ class ChromeJsonWriter : private TraceEventText {
         trace_(trace),
         layout_(layout),
         is_from_trace_events_(trace.format().ends_with("JSON")),
+        adds_kineto_fields_(layout == ChromeJsonLayout::kKineto &&
+                            trace.format() == kRecordingFormat),
         args_(trace),
+        times_(trace),
+        kineto_ids_(trace),
         instant_scope_(trace.find_args("s", ArgType::kString)),
         async_id_(trace.find_args("async id", ArgType::kInt)) {}
 
@@ -76,6 +82,7 @@ class ChromeJsonWriter : private TraceEventText {
     }
     write_flows();
     write_allocations();
+    if (adds_kineto_fields_) write_recording_span();
     text_ += "\n]";
     write_samples();
     text_ += "\n}\n";
@@ -200,15 +207,15 @@ class ChromeJsonWriter : private TraceEventText {
       json::append_string(text_, string(process.name));
       text_ += "}}";
     }
-    if (process.labels != kEmptyString) {
+    if (process.labels != kEmptyString || adds_kineto_fields_) {
       metadata("process_labels");
       arg_key("labels");
-      json::append_string(text_, string(process.labels));
+      json::append_string(text_, adds_kineto_fields_ ? "CPU" : string(process.labels));
       text_ += "}}";
     }
-    if (process.has_sort_index) {
+    if (process.has_sort_index || adds_kineto_fields_) {
       metadata("process_sort_index");
-      arg_int("sort_index", process.sort_index);
+      arg_int("sort_index", process.has_sort_index ? process.sort_index : number);
       text_ += "}}";
     }
   }
@@ -220,6 +227,7 @@ class ChromeJsonWriter : private TraceEventText {
       case TrackKind::kThread:
       case TrackKind::kStream:
         write_thread_metadata(track);
+        times_.load(track);
         for (uint32_t i = 0; i < track.slice_count && out_.ok(); ++i) {
           write_slice(track, SliceId{track.first_slice + i});
         }
@@ -274,7 +282,11 @@ class ChromeJsonWriter : private TraceEventText {
     const std::string_view category = is_bare || has_foreign_category(label)
                                           ? kineto_category(label.kind)
                                           : string(label.category);
-    if (!category.empty()) field("cat", category);
+    if (!category.empty()) {
+      field("cat", category);
+    } else if (adds_kineto_fields_) {
+      field("cat", "other");  // readers fail, or drop the event, where there is none
+    }
     field("name", string(label.name));
   }
 
@@ -286,12 +298,15 @@ class ChromeJsonWriter : private TraceEventText {
     begin_event(is_instant ? "i" : "X");
     label(slices.label[row]);
     ids(track);
-    field_us("ts", slices.start_ns[row]);
-    if (!is_instant) field_us("dur", slices.dur_ns[row]);
+    // A file of trace events is written as it was.
+    field_us("ts", is_from_trace_events_ ? slices.start_ns[row] : times_.start_ns(row));
+    if (!is_instant) {
+      field_us("dur", is_from_trace_events_ ? slices.dur_ns[row] : times_.dur_ns(row));
+    }
     take_args(id);
     // How far an instant reaches (thread, process, global) stands outside of its arguments.
     if (is_instant) write_field_of_arg(instant_scope_);
-    write_args(slices.label[row]);
+    write_args(slices.label[row], row);
     text_ += '}';
   }
 
@@ -313,11 +328,13 @@ class ChromeJsonWriter : private TraceEventText {
     taken_args_.erase(at);
   }
 
-  void write_args(LabelId id) {
+  void write_args(LabelId id, uint32_t row) {
     const Label& label = trace_.labels()[id];
     const bool has_category = has_foreign_category(label);
-    if (taken_args_.empty() && !has_category) return;
+    const bool has_ids = adds_kineto_fields_ && kineto_ids_.has_ids(label.kind);
+    if (taken_args_.empty() && !has_category && !has_ids) return;
     begin_args();
+    if (has_ids) write_kineto_ids(row);
     if (has_category) {
       arg_key("category");
       json::append_string(text_, string(label.category));
@@ -327,6 +344,22 @@ class ChromeJsonWriter : private TraceEventText {
       value(arg);
     }
     text_ += '}';
+  }
+
+  void write_kineto_ids(uint32_t row) {
+    if (const auto python = kineto_ids_.find_python_ids(row)) {
+      arg_key("Python parent id");
+      if (python->parent_id != 0) {
+        json::append_uint(text_, python->parent_id);
+      } else {
+        text_ += "null";
+      }
+      arg_int("Python id", python->id);
+      if (python->module_id >= 0) arg_int("Python module id", python->module_id);
+    } else {
+      arg_int("External id", KinetoIds::external_id(row));
+      arg_int("Ev Idx", row);
+    }
   }
 
   struct TakenArg {
@@ -373,7 +406,7 @@ class ChromeJsonWriter : private TraceEventText {
       const uint64_t id = take_async_id().value_or(row);
       const bool is_instant = trace_.labels()[slices.label[row]].kind == SliceKind::kInstant;
       async_point(is_instant ? "n" : "b", track, row, id, slices.start_ns[row]);
-      write_args(slices.label[row]);
+      write_args(slices.label[row], row);
       text_ += '}';
       if (!is_instant) open.push_back({row, id});
     }
@@ -487,6 +520,18 @@ class ChromeJsonWriter : private TraceEventText {
     }
   }
 
+  // The recording as a whole, under the names that readers look for.
+  void write_recording_span() {
+    begin_event("X");
+    field("cat", kineto_category(SliceKind::kSpan));
+    field("name", "PyTorch Profiler (0)");
+    field("pid", "Spans");
+    field("tid", "PyTorch Profiler");
+    field_us("ts", trace_.begin_ns());
+    field_us("dur", trace_.end_ns() - trace_.begin_ns());
+    text_ += '}';
+  }
+
   void write_samples() {
     if (!has_samples()) return;
     key("stackFrames");
@@ -523,7 +568,10 @@ class ChromeJsonWriter : private TraceEventText {
   const Trace& trace_;
   const ChromeJsonLayout layout_;
   const bool is_from_trace_events_;
+  const bool adds_kineto_fields_;
   SliceArgs args_;
+  NestedTimes times_;  // of the track at hand
+  KinetoIds kineto_ids_;
   std::vector<TakenArg> taken_args_;  // of the slice at hand
   const ArgColumn* const instant_scope_;
   const ArgColumn* const async_id_;

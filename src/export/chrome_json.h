@@ -17,7 +17,9 @@
 // | device, metadata          | keys beside "traceEvents", as Kineto does                       |
 // Call edges have no place in this format. Nor have kinds: readers tell an operator from a kernel
 // by its category. So a slice of a trace that was never such a file gets the category that Kineto
-// gives to its kind, and its own one becomes its argument "category".
+// gives to its kind, and its own one becomes its argument "category". Its slices nest, as viewers
+// demand (nested_times.h); a recording in Kineto's layout has the ids and the span that Kineto's
+// readers look for (kineto_ids.h).
 #pragma once
 
 #include "export/output_file.h"
