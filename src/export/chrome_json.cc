@@ -15,6 +15,7 @@
 #include "export/slice_args.h"
 #include "export/trace_event_text.h"
 #include "trace/find_slices.h"
+#include "trace/torch_scopes.h"
 
 namespace stepscope {
 namespace {
@@ -275,6 +276,7 @@ class ChromeJsonWriter : private TraceEventText {
   // such a file, its categories are as good as ever.
   bool has_foreign_category(const Label& label) const {
     return !is_from_trace_events_ && label.category != kEmptyString &&
+           string(label.category) != kPhaseCategory &&  // no annotation of the user's
            !kineto_category(label.kind).empty() &&
            kineto_category(label.kind) != string(label.category);
   }
