@@ -23,8 +23,8 @@ class KinetoIds {
   explicit KinetoIds(const Trace& trace);
 
   bool has_ids(SliceKind kind) const {
-    return kind == SliceKind::kOperator || is_scope(kind) ||
-           (kind == SliceKind::kPython && has_modules_);
+    return kind == SliceKind::kOperator || kind == SliceKind::kAnnotation ||
+           kind == SliceKind::kStep || (kind == SliceKind::kPython && has_modules_);
   }
   static uint32_t external_id(uint32_t row) { return row + 1; }
 

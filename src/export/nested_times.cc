@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "trace/torch_scopes.h"
+
 namespace stepscope {
 namespace {
 
@@ -17,8 +19,9 @@ void NestedTimes::load(const Track& track) {
   open_.clear();
   for (uint32_t at = 0; at < track.slice_count; ++at) {
     const uint32_t row = first_row_ + at;
-    const SliceKind kind = trace_.labels()[slices.label[row]].kind;
-    times_.push_back({slices.start_ns[row], slices.end_ns(row), is_scope(kind)});
+    const Label& label = trace_.labels()[slices.label[row]];
+    const bool is_scope = trace_.string(label.category) == kUserScopeCategory;
+    times_.push_back({slices.start_ns[row], slices.end_ns(row), is_scope});
     open(at);
   }
 }

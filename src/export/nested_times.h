@@ -5,9 +5,10 @@
 //   times.load(track);
 //   write(times.start_ns(row), times.dur_ns(row));
 //
-// Where a scope (is_scope()) and a call overlap, the call is cut: that is record_function's
-// __enter__, in which the scope begins, or its __exit__, in which it ends. What the call did inside
-// of the scope stays, in the scope. Of two others the later one is cut. What nests is untouched.
+// Where a user's scope (torch_scopes.h) and a call overlap, the call is cut: that is
+// record_function's __enter__, in which the scope begins, or its __exit__, in which it ends. What
+// the call did inside of the scope stays, in the scope. Of two others the later one is cut. What
+// nests is untouched.
 #pragma once
 
 #include <cstddef>

@@ -14,16 +14,18 @@ namespace {
 struct Span {
   int64_t start_ns;
   int64_t end_ns;
-  SliceKind kind = SliceKind::kPython;
+  bool is_scope = false;
 };
 
-constexpr SliceKind kScope = SliceKind::kAnnotation;
+constexpr bool kScope = true;
 
 Trace build(const std::vector<Span>& spans) {
   TraceBuilder builder;
   const TrackId track = builder.add_thread({1}, {1});
   for (const Span& span : spans) {
-    const LabelId label = builder.label("x", "", span.kind);
+    const LabelId label = span.is_scope
+                              ? builder.label("x", "user_annotation", SliceKind::kAnnotation)
+                              : builder.label("x", "python_function", SliceKind::kPython);
     builder.add_slice(track, span.start_ns, span.end_ns - span.start_ns, label);
   }
   return std::move(builder).finish();
@@ -79,8 +81,8 @@ TEST(NestedTimes, NeverLeavesTwoSlicesOverlapping) {
     std::vector<Span> spans;
     for (int i = 0; i < 12; ++i) {
       const auto start_ns = static_cast<int64_t>(random() % 40);
-      const SliceKind kind = random() % 2 == 0 ? kScope : SliceKind::kPython;
-      spans.push_back({start_ns, start_ns + static_cast<int64_t>(random() % 30), kind});
+      const bool is_scope = random() % 2 == 0;
+      spans.push_back({start_ns, start_ns + static_cast<int64_t>(random() % 30), is_scope});
     }
     const Trace trace = build(spans);
     NestedTimes times(trace);

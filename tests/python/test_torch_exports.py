@@ -177,7 +177,8 @@ def test_hta_reads_what_it_reads_of_torchs_file(recordings: Recordings) -> None:
         assert figures["events"]["cpu_op"] == counts["operator"]
         assert figures["events"]["python_function"] == counts["python"]
         scopes = counts["annotation"] + counts["step"]
-        assert figures["events"]["user_annotation"] == scopes
+        marks = figures["events"].get("phase", 0)
+        assert figures["events"]["user_annotation"] + marks == scopes
         ids = figures["external_ids"]
         assert len(ids) == len(set(ids)) == counts["operator"] + scopes
 
