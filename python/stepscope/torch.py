@@ -5,8 +5,8 @@
 ...     model(inputs)
 >>> print(prof.key_averages().table(sort_by="cpu_time_total", row_limit=10))
 
-Operators are recorded at about half of what they cost with ``torch.profiler``, and tables are there
-at once. Where a GPU is to be profiled, or where there is no collector for the installed PyTorch,
+Operators are recorded for less than they cost with ``torch.profiler``, and tables are there at
+once. Where a GPU is to be profiled, or where there is no collector for the installed PyTorch,
 PyTorch's own collects (``backend="kineto"``), and the tables are made from its file.
 """
 
