@@ -1,10 +1,11 @@
 // TraceEventText: the text of a trace-event file, put together field by field and handed to the
-// output in large pieces. What ChromeJsonWriter is made of.
+// output in large pieces.
 //
-//   begin_event("X");
-//   field("name", "aten::add");
-//   field_us("ts", 1500);
-//   text_ += '}';                // {"ph":"X","name":"aten::add","ts":1.5}
+//   TraceEventText to(out);
+//   to.begin_event("X");
+//   to.field("name", "aten::add");
+//   to.field_us("ts", 1500);
+//   to.end_event();              // {"ph":"X","name":"aten::add","ts":1.5}
 #pragma once
 
 #include <cstdint>
@@ -17,9 +18,13 @@
 namespace stepscope {
 
 class TraceEventText {
- protected:
+ public:
   explicit TraceEventText(OutputFile& out) : out_(out) {}
-  ~TraceEventText() = default;
+
+  // Whether the output takes more; where not, it is as well to stop.
+  bool ok() const { return out_.ok(); }
+  // For what is no event: appended to as it is.
+  std::string& text() { return text_; }
 
   // A key beside "traceEvents".
   void key(std::string_view name) {
@@ -36,6 +41,11 @@ class TraceEventText {
     text_ += phase;
     text_ += '"';
   }
+  // With its arguments, where it has any.
+  void end_event() {
+    text_ += is_in_args_ ? "}}" : "}";
+    is_in_args_ = false;
+  }
   void field(std::string_view name, std::string_view value) {
     raw_key(name);
     json::append_string(text_, value);
@@ -48,6 +58,10 @@ class TraceEventText {
     raw_key(name);
     json::append_int(text_, value);
   }
+  void field_uint(std::string_view name, uint64_t value) {
+    raw_key(name);
+    json::append_uint(text_, value);
+  }
   void raw_key(std::string_view name) {
     text_ += ",\"";
     text_ += name;
@@ -55,13 +69,17 @@ class TraceEventText {
   }
   void begin_args() {
     text_ += ",\"args\":{";
-    is_first_arg_ = true;
+    is_first_arg_ = is_in_args_ = true;
   }
   void arg_key(std::string_view name) {
     if (!is_first_arg_) text_ += ',';
     is_first_arg_ = false;
     json::append_string(text_, name);
     text_ += ':';
+  }
+  void arg(std::string_view name, std::string_view value) {
+    arg_key(name);
+    json::append_string(text_, value);
   }
   void arg_int(std::string_view name, int64_t value) {
     arg_key(name);
@@ -83,13 +101,18 @@ class TraceEventText {
     text_.clear();
   }
 
-  OutputFile& out_;
-  std::string text_;
+  void finish() {
+    out_.append(text_);
+    text_.clear();
+  }
 
  private:
+  OutputFile& out_;
+  std::string text_;
   bool is_first_key_ = true;
   bool is_first_event_ = true;
   bool is_first_arg_ = true;
+  bool is_in_args_ = false;
 };
 
 }  // namespace stepscope
