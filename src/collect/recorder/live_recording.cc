@@ -39,7 +39,7 @@ constexpr int64_t kMaxPendingNs = kSecond;  // a chunk waits no longer for other
 constexpr uint32_t kNamesPerTurn = 64;
 constexpr size_t kChunksPerBlock = format::kRowsPerBlock / kChunkWords;
 constexpr uint32_t kGrowthStep = 32;
-constexpr uint32_t kGrowthDivisor = 4;  // grows when less than 1/4 of the pool is free
+constexpr uint32_t kReserve = 4 * 1024 * 1024 / kChunkBytes;  // lasts a tenth of a second
 
 uint64_t make_file_id() {
   std::random_device random;
@@ -130,10 +130,13 @@ bool LiveRecording::take_chunk(ThreadSlot& slot, uint64_t first_tick) {
   return true;
 }
 
+// Less than 1/4 of a large pool is free, or less than the reserve. A small pool, which a
+// short-lived child need not see grow, is left alone until 1/4 of it is used.
 bool LiveRecording::wants_growth() const {
   const uint32_t count = pool_->chunk_count();
-  return free_count_.load(std::memory_order_seq_cst) < count / kGrowthDivisor &&
-         count < pool_->max_chunks() && may_grow_.load(std::memory_order_relaxed);
+  const uint32_t wanted = std::max(count / 4, std::min(count * 3 / 4, kReserve));
+  return free_count_.load(std::memory_order_seq_cst) < wanted && count < pool_->max_chunks() &&
+         may_grow_.load(std::memory_order_relaxed);
 }
 
 void LiveRecording::hand_over(ThreadSlot& slot) {
@@ -343,6 +346,7 @@ Status LiveRecording::write_stream(std::vector<uint32_t>& chunks, bool all) {
     status = file_->write_records(stretch);
     if (!status) break;
     for (; written < end; ++written) free_chunk(chunks[written]);
+    grow_if_short();  // a block takes milliseconds, in which busy threads may use up what is free
   }
   chunks.erase(chunks.begin(), chunks.begin() + static_cast<ptrdiff_t>(written));
   return status;
