@@ -41,23 +41,25 @@ build-%: build/%/build.ninja
 demo: build  ## Profile a small PyTorch training run and print what Stepscope says about it
 	@scripts/demo $(DEMO)
 
+# What is built is built with all cores; then parts that use one core each run side by side.
+CORES := $(JOBS)
+SIDE_BY_SIDE = $(MAKE) --jobs=$(CORES) --output-sync=line JOBS=1
+PYTEST_PARTS := pytest-wheel $(OTHER_PYTHONS:%=pytest-%) pytest-asan
+
 .PHONY: test
 test:  ## Lint; release, ASan and UBSan tests; 10 s per fuzzer; golden, CLI, Python, wheel tests
 	@rm -rf $(RESULTS) && mkdir -p $(RESULTS)
-	@$(MAKE) lint build
-	@$(MAKE) ctest-release ctest-asan
-	@$(MAKE) fuzz FUZZ_SECONDS=10
-	@$(MAKE) pytest-wheel $(OTHER_PYTHONS:%=pytest-%) pytest-asan pytest-release
+	@$(MAKE) lint build build-asan build-fuzz
+	@$(SIDE_BY_SIDE) FUZZ_SECONDS=10 pytest-release $(PYTEST_PARTS) ctest-release ctest-asan fuzz
 	@$(VENV)/bin/python scripts/test_summary.py $(RESULTS)
 
 .PHONY: test-all
 test-all:  ## The same, and TSan, 10 minutes per fuzzer, heavy live tests
 	@rm -rf $(RESULTS) && mkdir -p $(RESULTS)
-	@$(MAKE) lint build
-	@$(MAKE) ctest-release ctest-asan ctest-tsan
-	@$(MAKE) build-benchmarks
+	@$(MAKE) lint build build-asan build-fuzz build-tsan build-benchmarks
 	@$(MAKE) fuzz FUZZ_SECONDS=600
-	@$(MAKE) pytest-wheel $(OTHER_PYTHONS:%=pytest-%) pytest-asan pytest-all
+	@$(SIDE_BY_SIDE) ctest-release ctest-asan ctest-tsan $(PYTEST_PARTS)
+	@$(MAKE) pytest-all
 	@$(VENV)/bin/python scripts/test_summary.py $(RESULTS)
 
 ctest-%: build-%
