@@ -128,9 +128,13 @@ void attach(uint32_t kind, const uint64_t* words, uint32_t count) {
                    words, count);
 }
 
+// Both records at once: to the thread's chunk the second is just more words of the first.
 void begin_with(uint32_t label, uint32_t kind, const uint64_t* words, uint32_t count) {
-  begin(label);
-  attach(kind, words, count);
+  if (count > format::kExtendedWordsMax) return begin(label);
+  uint64_t both[1 + format::kExtendedWordsMax];
+  both[0] = format::pack_record(RecordKind::kExtended, format::pack_extended(kind, count), 0);
+  for (uint32_t i = 0; i < count; ++i) both[1 + i] = words[i];
+  append_record(RecordKind::kBegin, label, both, 1 + count);
 }
 
 void begin_async(uint32_t label, uint64_t id) {

@@ -25,11 +25,12 @@ bool fits_narrow(c10::IntArrayRef values) {
 }  // namespace
 
 void InputEncoder::attach(c10::ArrayRef<const c10::IValue> inputs) {
-  halves_.clear();
+  count_ = 0;
   put(static_cast<uint32_t>(inputs.size()));
   for (const c10::IValue& input : inputs) put_input(input);
-  if (halves_.size() % 2 != 0) put(0);
-  const size_t words = halves_.size() / 2;
+  make_room(1);
+  if (count_ % 2 != 0) put(0);
+  const size_t words = count_ / 2;
   uint64_t record[kMaxWords];
   for (size_t first = 0; first < words; first += kMaxWords) {
     const size_t count = std::min(kMaxWords, words - first);
@@ -48,6 +49,7 @@ void InputEncoder::put_head(InputKind kind, size_t count, uint32_t type, uint32_
 }
 
 void InputEncoder::put_input(const c10::IValue& input) {
+  make_room(3);  // a head and a wide value
   if (input.isTensor()) return put_tensor(input.toTensor());
   if (input.isInt()) {
     put_head(InputKind::kInt);
@@ -74,6 +76,7 @@ void InputEncoder::put_tensor(const at::Tensor& tensor) {
   const c10::IntArrayRef sizes = tensor.sizes();
   const c10::IntArrayRef strides = tensor.strides();
   const bool is_wide = !fits_narrow(sizes) || !fits_narrow(strides);
+  make_room(1 + 4 * sizes.size());
   put_head(InputKind::kTensor, sizes.size(), type,
            format::kInputHasStrides | (is_wide ? format::kInputIsWide : 0));
   for (const c10::IntArrayRef values : {sizes, strides}) {
@@ -92,7 +95,10 @@ void InputEncoder::put_list(const c10::IValue& input) {
     const auto tensors = input.toListRef();
     if (tensors.size() > kMaxTensors) return put_head(InputKind::kOther);
     put_head(InputKind::kTensorList, tensors.size());
-    for (const c10::IValue& tensor : tensors) put_tensor(tensor.toTensor());
+    for (const c10::IValue& tensor : tensors) {
+      make_room(1);
+      put_tensor(tensor.toTensor());
+    }
     return;
   }
   const bool is_int = input.isIntList();
@@ -104,6 +110,7 @@ void InputEncoder::put_list(const c10::IValue& input) {
            : is_double ? InputKind::kDoubleList
                        : InputKind::kBoolList,
            values.size());
+  make_room(2 * values.size());
   for (const c10::IValue& value : values) {
     if (is_int) {
       put_wide(static_cast<uint64_t>(value.toInt()));

@@ -21,14 +21,19 @@ class InputEncoder {
   void attach(c10::ArrayRef<const c10::IValue> inputs);
 
  private:
-  void put(uint32_t half) { halves_.push_back(half); }
+  // Room for so many values; put() takes it.
+  void make_room(size_t halves) {
+    if (halves_.size() - count_ < halves) [[unlikely]] halves_.resize(2 * (count_ + halves));
+  }
+  void put(uint32_t half) { halves_[count_++] = half; }
   void put_wide(uint64_t value);
   void put_head(format::InputKind kind, size_t count = 0, uint32_t type = 0, uint32_t flags = 0);
   void put_input(const c10::IValue& input);
   void put_tensor(const at::Tensor& tensor);
   void put_list(const c10::IValue& input);
 
-  std::vector<uint32_t> halves_;
+  std::vector<uint32_t> halves_ = std::vector<uint32_t>(256);
+  size_t count_ = 0;  // of those in use
 };
 
 }  // namespace stepscope::torch
