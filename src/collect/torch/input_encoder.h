@@ -23,7 +23,8 @@ class InputEncoder {
  private:
   // Room for so many values; put() takes it.
   void make_room(size_t halves) {
-    if (halves_.size() - count_ < halves) [[unlikely]] halves_.resize(2 * (count_ + halves));
+    if (halves_.size() - count_ < halves) [[unlikely]]
+      halves_.resize(2 * (count_ + halves));
   }
   void put(uint32_t half) { halves_[count_++] = half; }
   void put_wide(uint64_t value);
