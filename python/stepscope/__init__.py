@@ -13,12 +13,14 @@ from stepscope._core import TraceError, __version__
 TYPE_CHECKING = False  # typing's own would have to be imported
 if TYPE_CHECKING:
     from stepscope._arguments import add_arguments, from_args
+    from stepscope._findings import Finding
     from stepscope._profile import epoch, profile, record_function, step
     from stepscope._record_library import get_include, get_library
     from stepscope._table import Table
     from stepscope._trace import Slices, Trace, load
 
 __all__ = [
+    "Finding",
     "Slices",
     "Table",
     "Trace",
@@ -37,6 +39,7 @@ __all__ = [
 
 # Imported when first used: a program that is only recorded needs none of them.
 _MODULES = {
+    "Finding": "_findings",
     "Slices": "_trace",
     "Table": "_table",
     "Trace": "_trace",

@@ -97,7 +97,7 @@ class Session:
         _core.start_recording(
             self.folder,
             max_file_bytes=self.options.max_file_bytes,
-            metadata=f"python_version={sys.version.split()[0]}",
+            metadata=f"python_version={sys.version.split()[0]}\nworking_directory={_working_folder()}",
         )
         self._is_recording = True
         try:
@@ -193,6 +193,14 @@ def stop() -> None:
     session.stop()
     for fault in session.faults:
         sys.stderr.write(f"stepscope: {fault}\n")
+
+
+def _working_folder() -> str:
+    """Paths of the program are shown relative to it."""
+    try:
+        return os.getcwd().replace("\n", " ")
+    except OSError:  # it was removed
+        return ""
 
 
 def _warn_of_others(names: list[str]) -> None:

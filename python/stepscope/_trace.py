@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 from typing import TYPE_CHECKING, Any
 
 from stepscope import _core
+from stepscope._findings import Finding
 from stepscope._table import Table, arrow_to_pandas
 
 if TYPE_CHECKING:
@@ -108,6 +110,18 @@ class Trace:
     def overview(self, **options: Any) -> Table:
         """What this trace is and where its time went."""
         return self.view("overview", **options)
+
+    def findings(self) -> list[Finding]:
+        """What is wrong, most important first; empty for a program in which nothing stands out."""
+        return [Finding(**finding) for finding in self._advice()["findings"]]
+
+    def verdict(self) -> list[str]:
+        """What bounds the program, in a few sentences."""
+        return list(self._advice()["verdict"])
+
+    def _advice(self) -> dict[str, Any]:
+        advice: dict[str, Any] = json.loads(self._core.findings_json())
+        return advice
 
     def tracks(self, **options: Any) -> Table:
         """Threads, streams and counters, with how busy each was."""

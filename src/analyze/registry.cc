@@ -36,20 +36,10 @@ constexpr std::array kViews = {
     View{"tracks", "the lanes of the trace: threads, streams, counters", "", 50, tracks, nullptr},
 };
 
-Result<const View*> find_valid(std::string_view name, const TableOptions& options) {
-  const View* view = find_view(name);
-  if (view == nullptr) {
-    std::string names;
-    for (const View& known : kViews) {
-      names += (names.empty() ? "" : ", ") + std::string(known.name);
-    }
-    return Status::error("unknown view '" + std::string(name) + "'; there are: " + names);
-  }
-  if (options.limit < -1) {
-    return Status::error("--limit " + std::to_string(options.limit) +
-                         ": must be 0 (all rows) or more");
-  }
-  return view;
+Status check_limit(const TableOptions& options) {
+  if (options.limit >= -1) return {};
+  return Status::error("--limit " + std::to_string(options.limit) +
+                       ": must be 0 (all rows) or more");
 }
 
 // What all views have in common: rows and stats.
@@ -72,9 +62,22 @@ Result<Table> finish(const View& view, Result<Table> table, const Stats& stats,
   return table;
 }
 
+Result<Table> make_whole(const Trace& trace, const View& view, const TableOptions& options) {
+  const bool is_plain = options.range == TimeRange{} && options.track.empty() &&
+                        options.by.empty() && options.depth < 0 && !options.heaviest;
+  if (!is_plain || !view.is_kept) return view.make(trace, options);
+  return *trace.derived().get<Result<Table>>(view.name, [&] { return view.make(trace, {}); });
+}
+
 }  // namespace
 
 std::span<const View> views() { return kViews; }
+
+Status unknown_view(std::string_view name, std::span<const View> known) {
+  std::string names;
+  for (const View& view : known) names += (names.empty() ? "" : ", ") + std::string(view.name);
+  return Status::error("unknown view '" + std::string(name) + "'; there are: " + names);
+}
 
 const View* find_view(std::string_view name) {
   const auto it = std::find_if(kViews.begin(), kViews.end(),
@@ -86,26 +89,28 @@ Result<Table> make_whole_view(const Trace& trace, std::string_view name,
                               const TableOptions& options) {
   const View* view = find_view(name);
   CHECK(view != nullptr, "the view was looked up before");
-  const bool is_plain = options.range == TimeRange{} && options.track.empty() &&
-                        options.by.empty() && options.depth < 0 && !options.heaviest;
-  if (!is_plain || !view->is_kept) return view->make(trace, options);
-  return *trace.derived().get<Result<Table>>(name, [&] { return view->make(trace, {}); });
+  return make_whole(trace, *view, options);
+}
+
+Result<Table> make_view(const Trace& trace, const View& view, const TableOptions& options) {
+  if (Status status = check_limit(options); !status) return status;
+  return finish(view, make_whole(trace, view, options), trace.stats(), options);
 }
 
 Result<Table> make_view(const Trace& trace, std::string_view name, const TableOptions& options) {
-  const Result<const View*> view = find_valid(name, options);
-  if (!view) return view.status();
-  return finish(**view, make_whole_view(trace, name, options), trace.stats(), options);
+  const View* view = find_view(name);
+  return view != nullptr ? make_view(trace, *view, options) : unknown_view(name, kViews);
 }
 
 Result<Table> make_view(SliceStream& stream, const Stats& stats, std::string_view name,
                         const TableOptions& options) {
-  const Result<const View*> view = find_valid(name, options);
-  if (!view) return view.status();
-  if ((*view)->make_from_stream == nullptr) {
+  const View* view = find_view(name);
+  if (view == nullptr) return unknown_view(name, kViews);
+  if (Status status = check_limit(options); !status) return status;
+  if (view->make_from_stream == nullptr) {
     return Status::error("the view '" + std::string(name) + "' needs the whole trace in memory");
   }
-  return finish(**view, (*view)->make_from_stream(stream, options), stats, options);
+  return finish(*view, view->make_from_stream(stream, options), stats, options);
 }
 
 }  // namespace stepscope

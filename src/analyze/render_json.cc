@@ -112,6 +112,7 @@ void append_json_string(std::string& out, std::string_view text) {
 }
 
 void render_json(const Table& table, const TextSink& sink) {
+  if (!table.own_json.empty()) return sink(table.own_json);
   ChunkedText chunks(sink);
   std::string& out = chunks.text();
   out += "{\"view\": ";
@@ -139,6 +140,14 @@ void render_json(const Table& table, const TextSink& sink) {
   }
   out += "],\n \"stats\": ";
   append_stats(out, table);
+  if (!table.verdict.empty()) {
+    out += ",\n \"verdict\": [";
+    for (size_t i = 0; i < table.verdict.size(); ++i) {
+      if (i > 0) out += ", ";
+      append_json_string(out, table.verdict[i]);
+    }
+    out += ']';
+  }
   out += "}\n";
 }
 

@@ -43,6 +43,10 @@ void render_markdown(const Table& table, const TextSink& sink) {
   ChunkedText chunks(sink);
   std::string& out = chunks.text();
   const std::vector<TextColumn> columns = build_text_columns(table);
+  for (const std::string& line : table.verdict) {
+    append_escaped(out, line);
+    out += "\n\n";
+  }
   if (!columns.empty()) {
     out += '|';
     for (const TextColumn& column : columns) {

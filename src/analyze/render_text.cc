@@ -265,11 +265,66 @@ void append_footer(std::string& out, const Table& table, const std::vector<std::
   }
 }
 
+// Lines after the first begin under the text of the first.
+void append_wrapped(std::string& out, std::string_view text, size_t indent, size_t width) {
+  const size_t room = width == 0 ? SIZE_MAX : std::max<size_t>(20, width - std::min(width, indent));
+  bool is_first = true;
+  for (const std::string& line : wrap_words(text, room)) {
+    if (!is_first) out.append(indent, ' ');
+    is_first = false;
+    out += line;
+    out += '\n';
+  }
+  if (is_first) out += '\n';
+}
+
+void append_verdict(std::string& out, const Table& table, const TextStyle& style) {
+  for (const std::string& line : table.verdict) {
+    const size_t indent = line.find_first_not_of(' ');
+    if (indent == line.npos) continue;
+    const bool is_numbered = line[indent] >= '1' && line[indent] <= '9' && line.find(". ") < 4;
+    out.append(indent, ' ');
+    append_wrapped(out, std::string_view(line).substr(indent), indent + (is_numbered ? 3 : 0),
+                   style.width);
+  }
+  if (!table.verdict.empty()) out += '\n';
+}
+
+// A row is a paragraph, its first cell the heading: for cells that are sentences.
+void append_paragraphs(std::string& out, const Table& table, const TextStyle& style) {
+  const std::vector<TextColumn> columns = build_text_columns(table);
+  size_t title_width = 0;
+  for (const TextColumn& column : columns) {
+    title_width = std::max(title_width, display_width(column.title));
+  }
+  for (size_t row = 0; row < table.rows(); ++row) {
+    if (row > 0) out += '\n';
+    for (const TextColumn& column : columns) {
+      const std::string cell = column.cell(row);
+      if (cell.empty()) continue;
+      if (&column == &columns.front()) {
+        append_styled(out, cell, kBold, style.color);
+        out += '\n';
+        continue;
+      }
+      out += "  ";
+      append_styled(out, column.title, kDim, style.color);
+      out.append(title_width - display_width(column.title) + kGap, ' ');
+      append_wrapped(out, cell, 2 + title_width + kGap, style.width);
+    }
+  }
+}
+
 }  // namespace
 
 void render_text(const Table& table, const TextStyle& style, const TextSink& sink) {
   ChunkedText chunks(sink);
   std::string& out = chunks.text();
+  append_verdict(out, table, style);
+  if (table.has_sentences) {
+    append_paragraphs(out, table, style);
+    return append_footer(out, table, {}, style);
+  }
   std::vector<FittedColumn> columns = measure(table);
   const Column* section = table.find("section");
   const bool reserves_bars =

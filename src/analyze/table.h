@@ -83,6 +83,12 @@ class Table {
   uint64_t rows_before_limit = 0;
   // Sentences under the table: "no GPU in this trace", "steps are estimated".
   std::vector<std::string> notes;
+  // Sentences before it: what it all means.
+  std::vector<std::string> verdict;
+  // Rows whose cells are sentences: text shows each as a paragraph.
+  bool has_sentences = false;
+  // The JSON of a view that has a form of its own; "" for all others.
+  std::string own_json;
 
  private:
   std::string view_;

@@ -44,6 +44,7 @@ struct View {
 };
 
 std::span<const View> views();
+Status unknown_view(std::string_view name, std::span<const View> known);
 const View* find_view(std::string_view name);
 
 // A view with all its rows, as the analysis gives it. Those that the overview shows too are made
@@ -51,9 +52,11 @@ const View* find_view(std::string_view name);
 Result<Table> make_whole_view(const Trace& trace, std::string_view name,
                               const TableOptions& options);
 
-// Makes a view, then filters, sorts and limits it; adds the trace's stats. The one way for front
-// ends.
+// Makes a view, then filters, sorts and limits it; adds the trace's stats. Front ends call
+// make_any_view() (advise/all_views.h), which knows the findings too.
 Result<Table> make_view(const Trace& trace, std::string_view name, const TableOptions& options);
+// The same of a view that may be in no list of this layer.
+Result<Table> make_view(const Trace& trace, const View& view, const TableOptions& options);
 // The same without the whole trace in memory; `stats` are the stream's. Fails for views that can
 // not stream.
 Result<Table> make_view(SliceStream& stream, const Stats& stats, std::string_view name,

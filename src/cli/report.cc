@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "advise/all_views.h"
 #include "analyze/pattern.h"
-#include "analyze/views.h"
 #include "cli/commands.h"
 #include "cli/load_trace.h"
 #include "cli/table_output.h"
@@ -52,7 +52,7 @@ struct Input {
 
 std::string describe_views() {
   std::string text = "Views:\n";
-  for (const View& view : views()) {
+  for (const View& view : all_views()) {
     std::string line = "  " + std::string(view.name);
     line.resize(std::max<size_t>(line.size() + 1, 14), ' ');
     text += line + std::string(view.summary) + "\n";
@@ -62,13 +62,8 @@ std::string describe_views() {
 }
 
 std::string check_view(const std::string& name) {
-  if (find_view(name) != nullptr) return {};
-  std::string message = "unknown view '" + name + "'; there are: ";
-  for (const View& view : views()) {
-    if (&view != views().data()) message += ", ";
-    message += view.name;
-  }
-  return message;
+  if (find_any_view(name) != nullptr) return {};
+  return unknown_view(name, all_views()).message();
 }
 
 std::string check_pattern(const std::string& expression) {
@@ -80,7 +75,7 @@ std::string check_pattern(const std::string& expression) {
 bool report_trace(const Trace& trace, const Input& input, const Options& options, TableOutput& out,
                   int& exit_code) {
   for (const std::string& view : options.views) {
-    const auto table = make_view(trace, view, options.table);
+    const auto table = make_any_view(trace, view, options.table);
     if (!table) {
       // The names were checked; what is left is a column to sort by that the view does not have.
       exit_code = print_usage_error(kCommand, "--view " + view + ": " + table.status().message());
@@ -141,7 +136,7 @@ bool report_stream(FileSliceStream& stream, const Input& input, const Options& o
 std::unique_ptr<FileSliceStream> open_stream(const Input& input, const Options& options) {
   const bool can_stream = std::all_of(
       options.views.begin(), options.views.end(),
-      [](const std::string& name) { return find_view(name)->make_from_stream != nullptr; });
+      [](const std::string& name) { return find_any_view(name)->make_from_stream != nullptr; });
   if (!options.stream && (!can_stream || !is_too_large_to_load(input.path))) return nullptr;
   auto stream = FileSliceStream::open(input.path);
   return stream ? *std::move(stream) : nullptr;
@@ -154,7 +149,7 @@ int run(Options& options) {
     options.table.range = *range;
   }
   if (options.all) {
-    for (const View& view : views()) options.views.emplace_back(view.name);
+    for (const View& view : all_views()) options.views.emplace_back(view.name);
   }
   if (options.views.empty()) options.views.emplace_back("overview");
 

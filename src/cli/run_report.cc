@@ -6,8 +6,9 @@
 #include <cstdio>
 #include <string_view>
 
+#include "advise/advise.h"
+#include "advise/all_views.h"
 #include "analyze/render.h"
-#include "analyze/views.h"
 #include "cli/commands.h"
 #include "cli/load_trace.h"
 #include "cli/shell_quote.h"
@@ -39,9 +40,16 @@ bool has_operators(const Trace& trace) {
 }
 
 void print_overview(const Trace& trace) {
-  const auto table = make_view(trace, "overview", {});
+  const auto table = make_any_view(trace, "overview", {});
   std::fputs("\n", stderr);
   if (table) print(*table);
+}
+
+void print_verdict(const Trace& trace) {
+  Table table("verdict");
+  table.verdict = Advice::of(trace)->verdict.lines;
+  std::fputs("\n", stderr);
+  print(table);
 }
 
 void print_functions(const Trace& trace) {
@@ -52,11 +60,11 @@ void print_functions(const Trace& trace) {
     options.track = "\\(MainThread\\)$";
     heading += " in the main thread";
   }
-  auto table = make_view(trace, "functions", options);
+  auto table = make_any_view(trace, "functions", options);
   if (!table || table->rows() == 0) {
     options.track.clear();
     heading = "functions by own time";
-    table = make_view(trace, "functions", options);
+    table = make_any_view(trace, "functions", options);
   }
   std::fputs(("\n" + heading + ":\n").c_str(), stderr);
   if (table) print(*table);
@@ -72,13 +80,13 @@ void print_run_report(const std::string& folder) {
     return;
   }
   const bool is_torch = has_operators(*trace);
-  if (is_torch) print_overview(*trace);
+  is_torch ? print_overview(*trace) : print_verdict(*trace);
   print_functions(*trace);
   const std::string more = "stepscope report " + shell_quote(folder) + " --view ";
   print_remark("the run is in " + folder);
   print_remark("more: " + more +
-               (is_torch ? "phases | operators | modules | memory | functions | tree"
-                         : "functions | tree | callers | callees | tracks"));
+               (is_torch ? "findings | phases | operators | modules | memory | functions | tree"
+                         : "findings | functions | tree | callers | callees | tracks"));
 }
 
 }  // namespace stepscope::cli

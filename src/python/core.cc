@@ -16,9 +16,10 @@
 #include <utility>
 #include <vector>
 
+#include "advise/advise.h"
+#include "advise/all_views.h"
 #include "analyze/render.h"
 #include "analyze/sql.h"
-#include "analyze/views.h"
 #include "collect/python/cprofile/call_profiler.h"
 #include "export/export.h"
 #include "ingest/load.h"
@@ -88,7 +89,7 @@ std::shared_ptr<const Table> make_view_of(const std::shared_ptr<const Trace>& tr
   options.by = std::move(by).value_or("");
   options.depth = depth;
   options.heaviest = heaviest;
-  return share(make_view(*trace, name, options));
+  return share(make_any_view(*trace, name, options));
 }
 
 nb::object cell(const Column& column, size_t row) {
@@ -194,6 +195,11 @@ NB_MODULE(_core, m) {
             return share(run_sql(*trace, query));
           },
           nb::arg("query"))
+      .def("findings_json",
+           [](const std::shared_ptr<const Trace>& trace) {
+             nb::gil_scoped_release release;
+             return render_findings_json(*Advice::of(*trace));
+           })
       .def("slices_arrow_c_stream",
            [](std::shared_ptr<Trace> trace) { return slices_arrow_capsule(std::move(trace)); })
       .def("save", &save, nb::arg("path"), nb::arg("format") = "");
@@ -202,7 +208,7 @@ NB_MODULE(_core, m) {
         nb::arg("metadata") = std::map<std::string, std::string>());
   m.def("views", [] {
     std::vector<std::pair<std::string, std::string>> names;
-    for (const View& view : views()) names.emplace_back(view.name, view.summary);
+    for (const View& view : all_views()) names.emplace_back(view.name, view.summary);
     return names;
   });
   bind_call_stats(m);

@@ -1,0 +1,46 @@
+#include "advise/advise.h"
+
+#include <algorithm>
+#include <set>
+
+#include "advise/case.h"
+#include "advise/rules.h"
+#include "analyze/text_value.h"
+
+namespace stepscope {
+namespace {
+
+// Those that another one includes are it, seen from another side.
+void merge(Findings& findings) {
+  std::set<std::string> included;
+  for (const Finding& finding : findings) {
+    included.insert(finding.includes.begin(), finding.includes.end());
+  }
+  std::erase_if(findings, [&](const Finding& finding) { return included.contains(finding.id); });
+}
+
+Advice advise(const Trace& trace) {
+  const Case c(trace);
+  Advice advice;
+  for (const Rule rule : rules()) rule(c, advice.findings);
+  std::erase_if(advice.findings, [](const Finding& finding) {
+    return finding.at_stake_fraction < kLeastAtStake && finding.severity == Severity::kInfo;
+  });
+  for (Finding& finding : advice.findings) {
+    finding.severity = std::max(finding.severity, severity_of(finding.at_stake_fraction));
+  }
+  merge(advice.findings);
+  std::stable_sort(
+      advice.findings.begin(), advice.findings.end(),
+      [](const Finding& a, const Finding& b) { return a.at_stake_fraction > b.at_stake_fraction; });
+  advice.verdict = make_verdict(c, advice.findings);
+  return advice;
+}
+
+}  // namespace
+
+std::shared_ptr<const Advice> Advice::of(const Trace& trace) {
+  return trace.derived().get<Advice>("advice", [&] { return advise(trace); });
+}
+
+}  // namespace stepscope

@@ -1,0 +1,19 @@
+// All views that there are: those of analyze, and `findings`. The one way for front ends.
+//
+//   Result<Table> table = make_any_view(trace, "findings", {});
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "analyze/views.h"
+
+namespace stepscope {
+
+std::span<const View> all_views();
+const View* find_any_view(std::string_view name);
+
+// As make_view(). The overview begins with the verdict.
+Result<Table> make_any_view(const Trace& trace, std::string_view name, const TableOptions& options);
+
+}  // namespace stepscope

@@ -1,0 +1,43 @@
+#include "advise/code_place.h"
+
+#include <array>
+#include <string>
+
+#include "trace/function_name.h"
+
+namespace stepscope {
+
+bool is_library_file(std::string_view file) {
+  if (file.empty() || file.front() == '<' || file == kBuiltInFile) return true;
+  constexpr std::array<std::string_view, 4> kParts = {"site-packages/", "dist-packages/",
+                                                      "/lib/python3", "/lib64/python3"};
+  for (const std::string_view part : kParts) {
+    if (file.find(part) != file.npos) return true;
+  }
+  // As Kineto writes them: relative to where packages lie.
+  return file.starts_with("torch/");
+}
+
+UserCode::UserCode(const Trace& trace) {
+  is_user_.reserve(trace.labels().size());
+  for (const Label& label : trace.labels().all()) {
+    const bool is_function = label.kind == SliceKind::kPython || label.kind == SliceKind::kCall;
+    const FunctionName function =
+        is_function ? parse_function_name(trace.string(label.name)) : FunctionName{};
+    is_torch_.push_back(function.file.starts_with("torch/") ||
+                        function.file.find("-packages/torch/") != function.file.npos);
+    is_user_.push_back(is_function && !function.file.empty() && !is_library_file(function.file));
+  }
+}
+
+std::string describe_place(const Trace& trace, LabelId label) {
+  const FunctionName function = parse_function_name(trace.string(trace.labels()[label].name));
+  if (function.file.empty()) return {};
+  std::string_view file = function.file;
+  std::string folder(trace.find_metadata("working_directory"));
+  if (!folder.empty() && folder.back() != '/') folder += '/';
+  if (!folder.empty() && file.starts_with(folder)) file.remove_prefix(folder.size());
+  return std::string(file) + ":" + std::to_string(function.line) + " " + std::string(function.name);
+}
+
+}  // namespace stepscope

@@ -1,0 +1,32 @@
+// Where in the program something is: functions of the user's own code told from those of libraries,
+// and "file:line function" for findings.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "trace/ids.h"
+#include "trace/trace.h"
+
+namespace stepscope {
+
+// Code of the interpreter or of an installed package: nothing that the user would change.
+bool is_library_file(std::string_view file);
+
+// Which labels are functions of the program's own. Found once per trace.
+class UserCode {
+ public:
+  explicit UserCode(const Trace& trace);
+  bool is_user_function(LabelId label) const { return is_user_[index(label)]; }
+  bool is_torch_function(LabelId label) const { return is_torch_[index(label)]; }
+
+ private:
+  std::vector<bool> is_user_, is_torch_;  // by label
+};
+
+// "train.py:41 augment"; "" for what is no function. Files are relative to the folder that the
+// program ran in where they lie in it.
+std::string describe_place(const Trace& trace, LabelId label);
+
+}  // namespace stepscope

@@ -1,0 +1,62 @@
+#include "advise/cpu_use.h"
+
+#include <algorithm>
+#include <string_view>
+
+namespace stepscope {
+namespace {
+
+class CounterMeans {
+ public:
+  CounterMeans(const Trace& trace, uint32_t process, const IntervalSet& times)
+      : trace_(trace), process_(process), times_(times) {}
+
+  // -1 where there is no such counter, or no value of it in the times.
+  double mean(std::string_view name, std::string_view series) const {
+    for (const Track& track : trace_.tracks()) {
+      if (track.kind == TrackKind::kCounter && track.process == process_ &&
+          trace_.string(track.name) == name && trace_.string(track.series) == series) {
+        return mean_of(track);
+      }
+    }
+    return -1;
+  }
+
+ private:
+  double mean_of(const Track& track) const {
+    const CounterColumns& counters = trace_.counters();
+    double sum = 0;
+    uint64_t count = 0;
+    for (uint64_t i = track.first_value; i < track.first_value + track.value_count; ++i) {
+      if (!times_.contains(counters.time_ns[i])) continue;
+      sum += counters.value[i];
+      ++count;
+    }
+    return count == 0 ? -1 : sum / static_cast<double>(count);
+  }
+
+  const Trace& trace_;
+  uint32_t process_;
+  const IntervalSet& times_;
+};
+
+}  // namespace
+
+CpuUse CpuUse::find(const Trace& trace, uint32_t process, const IntervalSet& times) {
+  CpuUse use;
+  const CounterMeans means(trace, process, times);
+  for (const Track& track : trace.tracks()) {
+    use.cores += track.kind == TrackKind::kCounter && track.process == process &&
+                 trace.string(track.name).starts_with("core ");
+  }
+  const double user = means.mean("CPU", "user");
+  use.system_cores = means.mean("CPU", "system");
+  if (user >= 0) use.used_cores = user + std::max(0.0, use.system_cores);
+  use.machine_cores = means.mean("machine CPU", "busy");
+  use.iowait_cores = means.mean("machine CPU", "iowait");
+  use.stolen_cores = means.mean("machine CPU", "steal");
+  use.run_queue = means.mean("run queue", "");
+  return use;
+}
+
+}  // namespace stepscope

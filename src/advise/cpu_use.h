@@ -1,0 +1,25 @@
+// CpuUse: how busy the program and its machine were, from the counters that are sampled from /proc
+// during every run. Means over `times`; less than 0 where a trace does not say.
+#pragma once
+
+#include <cstdint>
+
+#include "analyze/intervals.h"
+#include "trace/trace.h"
+
+namespace stepscope {
+
+struct CpuUse {
+  uint32_t cores = 0;         // that the program may use; 0: unknown
+  double used_cores = -1;     // by the program and its children
+  double system_cores = -1;   // of these, in the kernel
+  double machine_cores = -1;  // by everything on the machine
+  double iowait_cores = -1;   // of the machine
+  double stolen_cores = -1;   // by the hypervisor's other guests
+  double run_queue = -1;      // tasks that run or want to, of the whole machine
+
+  // `process` is the program's, as an index of trace.processes().
+  static CpuUse find(const Trace& trace, uint32_t process, const IntervalSet& times);
+};
+
+}  // namespace stepscope

@@ -1,0 +1,55 @@
+#include "advise/input_model.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace stepscope {
+namespace {
+
+constexpr int64_t kHandOverNs = 300'000;  // a batch's way out of a worker
+
+}  // namespace
+
+InputModel::InputModel(const Case& c)
+    : step_ns_(c.per_step(c.total_ns)),
+      rest_ns_(std::max<int64_t>(0, step_ns_ - c.per_step(c.input.wait_ns))),
+      fetch_ns_(c.per_step(c.input.fetch_ns)),
+      workers_(c.input.workers),
+      cores_(std::max(1u, c.cpu.cores)),
+      compute_cores_(1),
+      fetch_cores_(1) {
+  // What the CPU counters tell counts only where others left room: a busy machine looks like
+  // waiting.
+  const bool has_room =
+      c.cpu.machine_cores >= 0 && c.cpu.cores > 0 && c.cpu.machine_cores < 0.9 * c.cpu.cores;
+  if (!c.input.is_in_process || c.cpu.used_cores < 0) return;
+  const double used_ns = c.cpu.used_cores * static_cast<double>(step_ns_);
+  const auto fetch_ns = static_cast<double>(fetch_ns_);
+  const auto rest_ns = static_cast<double>(rest_ns_);
+  if (used_ns > fetch_ns + rest_ns && rest_ns > 0) {
+    compute_cores_ = std::clamp((used_ns - fetch_ns) / rest_ns, 1.0, double{cores_ * 1.0});
+  } else if (has_room && fetch_ns > 0) {
+    fetch_cores_ = std::clamp((used_ns - rest_ns) / fetch_ns, 0.05, 1.0);
+  }
+}
+
+int64_t InputModel::step_ns_with(uint32_t workers, int64_t fetch_ns) const {
+  if (workers == 0) return rest_ns_ + fetch_ns;
+  const auto fetch = static_cast<double>(fetch_ns);
+  const auto rest = static_cast<double>(rest_ns_ + kHandOverNs);
+  const double made = fetch / workers;
+  const double of_cores = (fetch * fetch_cores_ + rest * compute_cores_) / cores_;
+  return static_cast<int64_t>(std::max({rest, made, of_cores}));
+}
+
+int64_t InputModel::step_ns_with_faster_fetch(double share) const {
+  const auto fetch_ns = static_cast<int64_t>(static_cast<double>(fetch_ns_) * (1 - share));
+  return workers_ == 0 ? rest_ns_ + fetch_ns : step_ns_with(workers_, fetch_ns);
+}
+
+double InputModel::saved(int64_t new_step_ns) const {
+  if (step_ns_ <= 0) return 0;
+  return std::clamp(1 - static_cast<double>(new_step_ns) / static_cast<double>(step_ns_), 0.0, 1.0);
+}
+
+}  // namespace stepscope

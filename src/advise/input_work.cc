@@ -1,0 +1,129 @@
+#include "advise/input_work.h"
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+
+namespace stepscope {
+namespace {
+
+constexpr size_t kSlicesToShow = 3;
+
+bool is_phase(const Trace& trace, LabelId label, std::string_view name) {
+  const Label& known = trace.labels()[label];
+  return trace.string(known.name) == name && trace.string(known.category) == "phase";
+}
+
+class Finder {
+ public:
+  Finder(const Trace& trace, const TrainingThread& thread, const UserCode& user,
+         const IntervalSet& times)
+      : trace_(trace), thread_(thread), user_(user), times_(times) {
+    for (uint32_t i = 0; i < trace.labels().size(); ++i) {
+      is_fetch_.push_back(is_phase(trace, LabelId{i}, "fetch"));
+      is_collate_.push_back(is_phase(trace, LabelId{i}, "collate"));
+    }
+  }
+
+  InputWork run() {
+    for (uint32_t i = 0; i < trace_.tracks().size(); ++i) {
+      const Track& track = trace_.tracks()[i];
+      if (track.kind == TrackKind::kThread) read_track(TrackId{i}, track);
+    }
+    found_.workers = static_cast<uint32_t>(workers_.size());
+    std::stable_sort(
+        found_.functions.begin(), found_.functions.end(),
+        [](const FunctionWork& a, const FunctionWork& b) { return a.own_ns > b.own_ns; });
+    std::sort(waits_.begin(), waits_.end(), std::greater<>());
+    for (size_t i = 0; i < std::min(kSlicesToShow, waits_.size()); ++i) {
+      found_.longest_waits.push_back(waits_[i].second);
+    }
+    return std::move(found_);
+  }
+
+ private:
+  void read_track(TrackId id, const Track& track) {
+    const SliceColumns& slices = trace_.slices();
+    const bool is_training = thread_.track() == id;
+    IntervalSet fetches;
+    for (uint32_t row = track.first_slice; row < track.first_slice + track.slice_count; ++row) {
+      const LabelId label = slices.label[row];
+      const bool is_wait = is_training && thread_.role(label) == TrainingRole::kInput;
+      const bool is_fetch = is_fetch_[index(label)];
+      if (!is_wait && !is_fetch && !is_collate_[index(label)]) continue;
+      if (!times_.contains(slices.start_ns[row])) continue;
+      if (is_wait && is_outermost_wait(row)) {
+        ++found_.batches;
+        found_.wait_ns += slices.dur_ns[row];
+        waits_.emplace_back(slices.dur_ns[row], SliceId{row});
+      } else if (is_fetch) {
+        ++found_.fetches;
+        found_.fetch_ns += slices.dur_ns[row];
+        fetches.add(slices.start_ns[row], slices.end_ns(row));
+        if (is_training) found_.is_in_process = true;
+        if (!is_training) workers_.insert(track.process);
+      } else if (is_collate_[index(label)]) {
+        read_collate(row);
+      }
+    }
+    fetches.normalize();
+    if (!fetches.empty()) add_functions(id, fetches);
+  }
+
+  bool is_outermost_wait(uint32_t row) const {
+    const SliceColumns& slices = trace_.slices();
+    for (SliceId at = slices.parent[row]; at != kNoSlice; at = slices.parent[index(at)]) {
+      if (thread_.role(slices.label[index(at)]) == TrainingRole::kInput) return false;
+    }
+    return true;
+  }
+
+  // The function lies within the mark.
+  void read_collate(uint32_t row) {
+    const SliceColumns& slices = trace_.slices();
+    found_.collate_ns += slices.dur_ns[row];
+    const uint32_t inner = row + 1;
+    if (inner >= slices.size() || slices.parent[inner] != SliceId{row}) return;
+    found_.collate = slices.label[inner];
+    found_.has_own_collate |= user_.is_user_function(slices.label[inner]);
+  }
+
+  void add_functions(TrackId id, const IntervalSet& fetches) {
+    const StepWork work(trace_, thread_, user_, id, fetches);
+    for (const Part part : {Part::kInput, Part::kRest}) {
+      for (const FunctionWork& function : work.functions(part)) {
+        const auto known =
+            std::find_if(found_.functions.begin(), found_.functions.end(),
+                         [&](const FunctionWork& other) { return other.label == function.label; });
+        if (known == found_.functions.end()) {
+          found_.functions.push_back(function);
+        } else {
+          known->add(function);
+        }
+      }
+    }
+  }
+
+  const Trace& trace_;
+  const TrainingThread& thread_;
+  const UserCode& user_;
+  const IntervalSet& times_;
+  std::vector<bool> is_fetch_, is_collate_;  // by label
+  std::set<uint32_t> workers_;
+  std::vector<std::pair<int64_t, SliceId>> waits_;
+  InputWork found_;
+};
+
+}  // namespace
+
+void InputWork::take_off(int64_t recording_ns) {
+  wait_ns = std::max<int64_t>(wait_ns / 2, wait_ns - recording_ns);
+  if (is_in_process) fetch_ns = std::max<int64_t>(fetch_ns / 2, fetch_ns - recording_ns);
+}
+
+InputWork InputWork::find(const Trace& trace, const TrainingThread& thread, const UserCode& user,
+                          const IntervalSet& times) {
+  return Finder(trace, thread, user, times).run();
+}
+
+}  // namespace stepscope

@@ -1,0 +1,32 @@
+// The rules: each a function from a case to the findings it gives, one per file in rules/, listed
+// in registry.cc. docs/findings.md documents each id.
+#pragma once
+
+#include <span>
+
+#include "advise/case.h"
+#include "advise/finding.h"
+
+namespace stepscope {
+
+// Less than this share of the step's time is not worth a word; more is a warning.
+inline constexpr double kLeastAtStake = 0.02;
+inline constexpr double kWarningAtStake = 0.05;
+inline constexpr double kCriticalAtStake = 0.3;
+Severity severity_of(double at_stake_fraction);
+
+using Rule = void (*)(const Case& c, Findings& found);
+
+// Appends to `found`.
+void check_dataloader_in_process(const Case& c, Findings& found);
+void check_dataloader_too_few_workers(const Case& c, Findings& found);
+void check_dataset_slow_item(const Case& c, Findings& found);
+void check_dataloader_slow_collate(const Case& c, Findings& found);
+void check_python_hotspot(const Case& c, Findings& found);
+void check_single_tensor_optimizer(const Case& c, Findings& found);
+void check_grad_not_none(const Case& c, Findings& found);
+void check_duplicate_forward(const Case& c, Findings& found);
+
+std::span<const Rule> rules();
+
+}  // namespace stepscope

@@ -1,0 +1,194 @@
+#include "advise/step_work.h"
+
+#include <algorithm>
+
+#include "advise/recording_cost.h"
+#include "trace/nesting.h"
+
+namespace stepscope {
+namespace {
+
+// Of a slice that is open.
+struct Context {
+  LabelId function = LabelId{UINT32_MAX};  // the innermost of the user's; UINT32_MAX: none
+  Part part = Part::kRest;
+  bool is_in_operator = false;
+  bool is_in_torch = false;
+  bool is_outermost_operator = false;  // the slice itself is one
+};
+
+class Walk {
+ public:
+  Walk(const Trace& trace, const TrainingThread& thread, const UserCode& user)
+      : trace_(trace), thread_(thread), user_(user), cost_(trace) {
+    const size_t labels = trace.labels().size();
+    open_.resize(labels);
+    for (size_t part = 0; part < kParts; ++part) {
+      by_label[part].resize(labels);
+      by_function[part].resize(labels);
+    }
+  }
+
+  void run(const Track& track, const IntervalSet& times) {
+    const SliceColumns& slices = trace_.slices();
+    for (const Interval& time : times.intervals()) {
+      const auto all = slices.start_ns.begin() + track.first_slice;
+      const auto first = std::lower_bound(all, all + track.slice_count, time.begin_ns);
+      const auto last = std::lower_bound(first, all + track.slice_count, time.end_ns);
+      if (first == last) continue;
+      open_those_around(static_cast<uint32_t>(first - slices.start_ns.begin()), time);
+      for (auto it = first; it != last; ++it) {
+        const auto row = static_cast<uint32_t>(it - slices.start_ns.begin());
+        open(row, time);
+        count_call(slices.label[row]);
+      }
+      nesting_.close_all([this](const Nesting::Slice& slice) { on_close(slice); });
+    }
+  }
+
+  std::array<std::vector<LabelWork>, kParts> by_label;
+  std::array<std::vector<FunctionWork>, kParts> by_function;
+  std::array<int64_t, kParts> recording_ns{};
+
+ private:
+  // What began before the time, and is still open.
+  void open_those_around(uint32_t row, const Interval& time) {
+    const SliceColumns& slices = trace_.slices();
+    std::vector<uint32_t> around;
+    for (SliceId at = slices.parent[row]; at != kNoSlice; at = slices.parent[index(at)]) {
+      if (slices.start_ns[index(at)] < time.begin_ns) around.push_back(index(at));
+    }
+    for (auto it = around.rbegin(); it != around.rend(); ++it) open(*it, time);
+  }
+
+  // With what of it lies in the time.
+  void open(uint32_t row, const Interval& time) {
+    const SliceColumns& slices = trace_.slices();
+    const int64_t begin_ns = std::max(slices.start_ns[row], time.begin_ns);
+    const int64_t end_ns = std::min(slices.end_ns(row), time.end_ns);
+    nesting_.open(SliceId{row}, slices.label[row], begin_ns, end_ns - begin_ns,
+                  [this](const Nesting::Slice& slice) { on_close(slice); });
+    enter(slices.label[row]);
+  }
+
+  void enter(LabelId label) {
+    Context context = contexts_.empty() ? Context{} : contexts_.back();
+    context.is_outermost_operator = false;
+    const SliceKind kind = trace_.labels()[label].kind;
+    if (thread_.role(label) == TrainingRole::kInput) context.part = Part::kInput;
+    if (kind == SliceKind::kOperator) {
+      context.is_outermost_operator = !context.is_in_operator;
+      context.is_in_operator = true;
+    }
+    if (user_.is_user_function(label)) {
+      context.function = label;
+      context.is_in_operator = false;  // a Python operator's own code
+      context.is_in_torch = false;
+    } else if (user_.is_torch_function(label)) {
+      context.is_in_torch = true;
+    }
+    contexts_.push_back(context);
+    ++open_[index(label)];
+  }
+
+  // Of what was entered last.
+  void count_call(LabelId label) {
+    const Context& context = contexts_.back();
+    const auto part = static_cast<size_t>(context.part);
+    const SliceKind kind = trace_.labels()[label].kind;
+    recording_ns[part] += cost_.of(kind);
+    ++by_label[part][index(label)].calls;
+    if (context.function == LabelId{UINT32_MAX}) return;
+    FunctionWork& function = by_function[part][index(context.function)];
+    // Most of it lies within the slice, or in the function that holds it.
+    function.own_ns -= cost_.of(kind);
+    if (context.is_in_operator) {
+      function.operator_ns -= cost_.of(kind);
+    } else if (context.is_in_torch) {
+      function.torch_ns -= cost_.of(kind);
+    }
+    function.calls += context.function == label;
+    function.operators += context.is_outermost_operator;
+    function.python_calls += kind == SliceKind::kPython;
+  }
+
+  void on_close(const Nesting::Slice& slice) {
+    const Context context = contexts_.back();
+    contexts_.pop_back();
+    const auto part = static_cast<size_t>(context.part);
+    LabelWork& label = by_label[part][index(slice.label)];
+    label.self_ns += slice.self_ns();
+    if (--open_[index(slice.label)] == 0) label.total_ns += slice.dur_ns();
+    note_longest(label, slice);
+    if (context.function == LabelId{UINT32_MAX}) return;
+    FunctionWork& function = by_function[part][index(context.function)];
+    function.label = context.function;
+    function.own_ns += slice.self_ns();
+    if (context.is_in_operator) {
+      function.operator_ns += slice.self_ns();
+    } else if (context.is_in_torch) {
+      function.torch_ns += slice.self_ns();
+    }
+    if (context.function == slice.label) note_longest(function, slice);
+  }
+
+  template <typename Work>
+  static void note_longest(Work& work, const Nesting::Slice& slice) {
+    if (slice.dur_ns() <= work.longest_ns) return;
+    work.longest_ns = slice.dur_ns();
+    work.longest = slice.row;
+  }
+
+  const Trace& trace_;
+  const TrainingThread& thread_;
+  const UserCode& user_;
+  RecordingCost cost_;
+  Nesting nesting_;
+  std::vector<Context> contexts_;  // as the stack of nesting_
+  std::vector<uint32_t> open_;     // by label
+};
+
+}  // namespace
+
+void FunctionWork::add(const FunctionWork& other) {
+  calls += other.calls;
+  own_ns += other.own_ns;
+  operator_ns += other.operator_ns;
+  torch_ns += other.torch_ns;
+  operators += other.operators;
+  python_calls += other.python_calls;
+  if (other.longest_ns <= longest_ns) return;
+  longest_ns = other.longest_ns;
+  longest = other.longest;
+}
+
+StepWork::StepWork(const Trace& trace, const TrainingThread& thread, const UserCode& user,
+                   TrackId track, const IntervalSet& times) {
+  Walk walk(trace, thread, user);
+  walk.run(trace.tracks()[index(track)], times);
+  labels_ = std::move(walk.by_label);
+  recording_ns_ = walk.recording_ns;
+  for (size_t part = 0; part < kParts; ++part) {
+    for (const FunctionWork& function : walk.by_function[part]) {
+      if (function.own_ns > 0) functions_[part].push_back(function);
+    }
+    std::stable_sort(
+        functions_[part].begin(), functions_[part].end(),
+        [](const FunctionWork& a, const FunctionWork& b) { return a.own_ns > b.own_ns; });
+  }
+}
+
+LabelWork StepWork::of(LabelId label) const {
+  LabelWork sum = of(label, Part::kInput);
+  const LabelWork& rest = of(label, Part::kRest);
+  sum.calls += rest.calls;
+  sum.self_ns += rest.self_ns;
+  sum.total_ns += rest.total_ns;
+  if (rest.longest_ns > sum.longest_ns) {
+    sum.longest = rest.longest;
+    sum.longest_ns = rest.longest_ns;
+  }
+  return sum;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,92 @@
+#include "advise/verdict.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "advise/finding_text.h"
+#include "analyze/text_value.h"
+
+namespace stepscope {
+namespace {
+
+constexpr size_t kTopFindings = 3;
+constexpr std::array<std::string_view, kPhases> kPhaseNames = {
+    "input", "forward", "backward", "optimizer", "communication", "copy", "host", "idle"};
+
+// The phases that take most, as shares: "input 62 %, backward 20 %, forward 15 %".
+std::string phase_shares(const Case& c) {
+  std::vector<std::pair<double, std::string_view>> shares;
+  int64_t total_ns = 0;
+  for (const int64_t ns : c.phases) total_ns += ns;
+  for (size_t i = 0; i < kPhases; ++i) {
+    const double share =
+        total_ns == 0 ? 0 : static_cast<double>(c.phases[i]) / static_cast<double>(total_ns);
+    if (share >= 0.01) shares.emplace_back(share, kPhaseNames[i]);
+  }
+  std::stable_sort(shares.begin(), shares.end(), std::greater<>());
+  std::string text;
+  for (const auto& [share, name] : shares) {
+    text += (text.empty() ? "" : ", ") + std::string(name) + " " + in_percent(share);
+  }
+  return text;
+}
+
+std::string bound_of(const Case& c) {
+  const auto share = [&](Phase phase) {
+    return static_cast<double>(c.phase_ns(phase)) /
+           static_cast<double>(std::max<int64_t>(1, c.recorded_ns));
+  };
+  if (share(Phase::kInput) >= 0.3) return "input";
+  if (share(Phase::kCommunication) >= 0.3) return "communication";
+  if (share(Phase::kHost) + share(Phase::kIdle) >= 0.3) return "the host's Python";
+  return "computation";
+}
+
+std::string steps_line(const Case& c) {
+  const auto& steady = c.steady;
+  std::string line = "A step takes " + in_time(c.per_step(c.recorded_ns)) + " (" +
+                     text_of_count(static_cast<int64_t>(steady.steps.size())) + " steady ones";
+  if (steady.warm_up_steps > 0) {
+    line += " after " + text_of_count(static_cast<int64_t>(steady.warm_up_steps)) + " to warm up";
+  }
+  line += ") and is bound by " + bound_of(c) + ": " + phase_shares(c) + ".";
+  return line;
+}
+
+std::string start_up_line(const Case& c) {
+  std::string line =
+      "Apart from the steps: " + in_time(c.steady.start_up_ns) + " before the first one";
+  if (c.steady.warm_up_ns > c.steady.mean_ns) {
+    line += ", " + in_time(c.steady.warm_up_ns) + " more for the first than for others";
+  }
+  return line + ".";
+}
+
+}  // namespace
+
+Verdict make_verdict(const Case& c, const Findings& findings) {
+  Verdict verdict;
+  if (c.has_steps()) verdict.lines.push_back(steps_line(c));
+  size_t shown = 0;
+  for (const Finding& finding : findings) {
+    if (finding.severity == Severity::kInfo || shown == kTopFindings) break;
+    ++shown;
+    std::string line = std::to_string(shown) + ". " + finding.title;
+    if (!finding.where.empty() && finding.title.find(finding.where) == finding.title.npos) {
+      line += " (" + finding.where + ")";
+    }
+    verdict.lines.push_back(line + ". [" + finding.id + "]");
+    verdict.lines.push_back("   " + finding.fix +
+                            (finding.code.empty() || finding.code.find('\n') != finding.code.npos
+                                 ? ""
+                                 : " " + finding.code));
+  }
+  if (shown == 0) verdict.lines.emplace_back("Nothing stands out.");
+  if (c.has_steps() && c.steady.start_up_ns > c.recorded_ns / 10) {
+    verdict.lines.push_back(start_up_line(c));
+  }
+  return verdict;
+}
+
+}  // namespace stepscope
