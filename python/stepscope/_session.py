@@ -1,6 +1,7 @@
 """The one recording of this process: started and stopped here, whoever asks for it."""
 
 import atexit
+import gc
 import os
 import sys
 
@@ -100,6 +101,7 @@ class Session:
             metadata=f"python_version={sys.version.split()[0]}\nworking_directory={_working_folder()}",
         )
         self._is_recording = True
+        gc.callbacks.append(_core.on_garbage_collection)
         try:
             self._start_tracing()
             self.toggle_torch(True)
@@ -115,6 +117,8 @@ class Session:
             if self._is_tracing:
                 self._stop_tracing()
             self._is_recording = False
+            if _core.on_garbage_collection in gc.callbacks:
+                gc.callbacks.remove(_core.on_garbage_collection)
             _core.stop_recording()
 
     def toggle_torch(self, enable: bool) -> None:

@@ -27,8 +27,8 @@ struct Advice {
 
 // The view `findings`.
 Result<Table> findings(const Trace& trace, const TableOptions& options);
-// Its JSON: {"findings": [{"id", "severity", "title", "where", "at_stake_fraction", "evidence",
-// "fix", …}]}
+// Its JSON: {"view", "findings": [{"id", "severity", "title", "where", "at_stake_fraction",
+// "evidence", "fix", …}]}
 std::string render_findings_json(const Advice& advice);
 
 }  // namespace stepscope

@@ -26,6 +26,7 @@ UserCode::UserCode(const Trace& trace) {
         is_function ? parse_function_name(trace.string(label.name)) : FunctionName{};
     is_torch_.push_back(function.file.starts_with("torch/") ||
                         function.file.find("-packages/torch/") != function.file.npos);
+    is_garbage_collection_.push_back(trace.string(label.category) == "gc");
     is_user_.push_back(is_function && !function.file.empty() && !is_library_file(function.file));
   }
 }

@@ -13,16 +13,27 @@ class CounterMeans {
 
   // -1 where there is no such counter, or no value of it in the times.
   double mean(std::string_view name, std::string_view series) const {
-    for (const Track& track : trace_.tracks()) {
-      if (track.kind == TrackKind::kCounter && track.process == process_ &&
-          trace_.string(track.name) == name && trace_.string(track.series) == series) {
-        return mean_of(track);
-      }
-    }
-    return -1;
+    const Track* track = find(name, series);
+    return track == nullptr ? -1 : mean_of(*track);
+  }
+  // The last value, at whatever time.
+  double last(std::string_view name) const {
+    const Track* track = find(name, "");
+    if (track == nullptr || track->value_count == 0) return -1;
+    return trace_.counters().value[track->first_value + track->value_count - 1];
   }
 
  private:
+  const Track* find(std::string_view name, std::string_view series) const {
+    for (const Track& track : trace_.tracks()) {
+      if (track.kind == TrackKind::kCounter && track.process == process_ &&
+          trace_.string(track.name) == name && trace_.string(track.series) == series) {
+        return &track;
+      }
+    }
+    return nullptr;
+  }
+
   double mean_of(const Track& track) const {
     const CounterColumns& counters = trace_.counters();
     double sum = 0;
@@ -56,6 +67,7 @@ CpuUse CpuUse::find(const Trace& trace, uint32_t process, const IntervalSet& tim
   use.iowait_cores = means.mean("machine CPU", "iowait");
   use.stolen_cores = means.mean("machine CPU", "steal");
   use.run_queue = means.mean("run queue", "");
+  use.torch_threads = means.last("PyTorch threads");
   return use;
 }
 

@@ -16,6 +16,7 @@ struct CpuUse {
   double machine_cores = -1;  // by everything on the machine
   double iowait_cores = -1;   // of the machine
   double stolen_cores = -1;   // by the hypervisor's other guests
+  double torch_threads = -1;  // that PyTorch's operators may use
   double run_queue = -1;      // tasks that run or want to, of the whole machine
 
   // `process` is the program's, as an index of trace.processes().

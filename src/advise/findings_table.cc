@@ -121,7 +121,7 @@ Result<Table> findings(const Trace& trace, const TableOptions&) {
 }
 
 std::string render_findings_json(const Advice& advice) {
-  std::string out = "{\"findings\": [";
+  std::string out = "{\"view\": \"findings\", \"findings\": [";
   for (size_t i = 0; i < advice.findings.size(); ++i) {
     out += i == 0 ? "\n" : ",\n";
     append_finding(out, advice.findings[i]);

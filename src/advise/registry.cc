@@ -1,17 +1,22 @@
 // The list of rules.
-#include <array>
-
 #include "advise/rules.h"
 
 namespace stepscope {
 namespace {
 
-constexpr std::array<Rule, 8> kRules = {
-    check_dataloader_in_process, check_dataloader_too_few_workers,
-    check_dataset_slow_item,     check_dataloader_slow_collate,
-    check_python_hotspot,        check_single_tensor_optimizer,
-    check_grad_not_none,         check_duplicate_forward,
+// clang-format off: a rule per line
+constexpr Rule kRules[] = {
+    // Input
+    check_dataloader_in_process, check_dataloader_slow_collate, check_dataloader_too_few_workers,
+    check_dataloader_worker_restart, check_dataset_slow_item,
+    // Host
+    check_blocking_io_in_step, check_dispatch_bound, check_garbage_collection, check_python_hotspot,
+    check_thread_oversubscription, check_too_few_threads,
+    // PyTorch
+    check_duplicate_forward, check_grad_not_none, check_single_tensor_optimizer,
+    // Devices, memory, the profiler
 };
+// clang-format on
 
 }  // namespace
 

@@ -17,15 +17,24 @@ Severity severity_of(double at_stake_fraction);
 
 using Rule = void (*)(const Case& c, Findings& found);
 
-// Appends to `found`.
+// Append to `found`. Input:
 void check_dataloader_in_process(const Case& c, Findings& found);
-void check_dataloader_too_few_workers(const Case& c, Findings& found);
-void check_dataset_slow_item(const Case& c, Findings& found);
 void check_dataloader_slow_collate(const Case& c, Findings& found);
+void check_dataloader_too_few_workers(const Case& c, Findings& found);
+void check_dataloader_worker_restart(const Case& c, Findings& found);
+void check_dataset_slow_item(const Case& c, Findings& found);
+// Host:
+void check_blocking_io_in_step(const Case& c, Findings& found);
+void check_dispatch_bound(const Case& c, Findings& found);
+void check_garbage_collection(const Case& c, Findings& found);
 void check_python_hotspot(const Case& c, Findings& found);
-void check_single_tensor_optimizer(const Case& c, Findings& found);
-void check_grad_not_none(const Case& c, Findings& found);
+void check_thread_oversubscription(const Case& c, Findings& found);
+void check_too_few_threads(const Case& c, Findings& found);
+// PyTorch:
 void check_duplicate_forward(const Case& c, Findings& found);
+void check_grad_not_none(const Case& c, Findings& found);
+void check_single_tensor_optimizer(const Case& c, Findings& found);
+// Devices, memory, the profiler:
 
 std::span<const Rule> rules();
 

@@ -84,7 +84,7 @@ class Walk {
       context.function = label;
       context.is_in_operator = false;  // a Python operator's own code
       context.is_in_torch = false;
-    } else if (user_.is_torch_function(label)) {
+    } else if (user_.is_torch_function(label) || user_.is_garbage_collection(label)) {
       context.is_in_torch = true;
     }
     contexts_.push_back(context);

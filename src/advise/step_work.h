@@ -32,8 +32,9 @@ struct FunctionWork {
   LabelId label{};
   uint64_t calls = 0;
   int64_t own_ns = 0;
-  int64_t operator_ns = 0;    // of these: in operators
-  int64_t torch_ns = 0;       // of these: in PyTorch's Python code, but in no operator
+  int64_t operator_ns = 0;  // of these: in operators
+  int64_t torch_ns =
+      0;  // of these: in PyTorch's Python code but in no operator, and garbage collection
   uint64_t operators = 0;     // outermost ones
   uint64_t python_calls = 0;  // of library functions, and of itself
   SliceId longest = kNoSlice;

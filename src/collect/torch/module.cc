@@ -1,6 +1,7 @@
 // The extension module stepscope._torch_<version>: starts and stops the observers of PyTorch. It is
 // built for one version of PyTorch (python/stepscope/_build_torch.py) and takes the recorder of the
 // process from the capsule that the package has.
+#include <ATen/Parallel.h>
 #include <Python.h>
 #include <stepscope/record.h>
 #include <torch/version.h>
@@ -14,6 +15,12 @@ namespace stepscope::torch {
 namespace {
 
 constexpr uint32_t kTableBytes = sizeof(StepscopeRecordTable);
+
+// Programs set it once, after PyTorch is loaded: so it is told at the end too.
+void write_threads() {
+  static const Counter threads("PyTorch threads");
+  threads.set_int(at::get_num_threads());
+}
 
 PyObject* start(PyObject*, PyObject* args, PyObject* kwargs) {
   static const char* const kNames[] = {"inputs",      "memory",      "sampling",
@@ -36,6 +43,7 @@ PyObject* start(PyObject*, PyObject* args, PyObject* kwargs) {
     if (detail != MemoryDetail::kNone || as_profiler != 0) MemoryObserver::start(detail);
     OperatorObserver::start(
         {.inputs = inputs != 0, .sampling = sampling, .sample_rate = sample_rate});
+    write_threads();
   } catch (const std::exception& error) {
     PyErr_SetString(PyExc_RuntimeError, error.what());
     return nullptr;
@@ -44,6 +52,7 @@ PyObject* start(PyObject*, PyObject* args, PyObject* kwargs) {
 }
 
 PyObject* stop(PyObject*, PyObject*) {
+  if (OperatorObserver::is_running()) write_threads();
   // The thread that samples does not need it, and the caller of an operator may.
   Py_BEGIN_ALLOW_THREADS OperatorObserver::stop();
   MemoryObserver::stop();
