@@ -12,7 +12,7 @@
 #include "advise/code_place.h"
 #include "advise/cpu_use.h"
 #include "advise/input_work.h"
-#include "advise/steady_steps.h"
+#include "analyze/steady_steps.h"
 #include "advise/step_work.h"
 #include "analyze/phase_times.h"
 #include "analyze/step_spans.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "advise/recording_cost.h"
+#include "analyze/walk_in_time.h"
 #include "trace/nesting.h"
 
 namespace stepscope {
@@ -30,19 +31,15 @@ class Walk {
   }
 
   void run(const Track& track, const IntervalSet& times) {
-    const SliceColumns& slices = trace_.slices();
     for (const Interval& time : times.intervals()) {
-      const auto all = slices.start_ns.begin() + track.first_slice;
-      const auto first = std::lower_bound(all, all + track.slice_count, time.begin_ns);
-      const auto last = std::lower_bound(first, all + track.slice_count, time.end_ns);
-      if (first == last) continue;
-      open_those_around(static_cast<uint32_t>(first - slices.start_ns.begin()), time);
-      for (auto it = first; it != last; ++it) {
-        const auto row = static_cast<uint32_t>(it - slices.start_ns.begin());
-        open(row, time);
-        count_call(slices.label[row]);
-      }
-      nesting_.close_all([this](const Nesting::Slice& slice) { on_close(slice); });
+      walk_in_time(
+          trace_, track, time, nesting_,
+          [this](uint32_t row, bool began_before) {
+            const LabelId label = trace_.slices().label[row];
+            enter(label);
+            if (!began_before) count_call(label);
+          },
+          [this](const Nesting::Slice& slice) { on_close(slice); });
     }
   }
 
@@ -51,26 +48,6 @@ class Walk {
   std::array<int64_t, kParts> recording_ns{};
 
  private:
-  // What began before the time, and is still open.
-  void open_those_around(uint32_t row, const Interval& time) {
-    const SliceColumns& slices = trace_.slices();
-    std::vector<uint32_t> around;
-    for (SliceId at = slices.parent[row]; at != kNoSlice; at = slices.parent[index(at)]) {
-      if (slices.start_ns[index(at)] < time.begin_ns) around.push_back(index(at));
-    }
-    for (auto it = around.rbegin(); it != around.rend(); ++it) open(*it, time);
-  }
-
-  // With what of it lies in the time.
-  void open(uint32_t row, const Interval& time) {
-    const SliceColumns& slices = trace_.slices();
-    const int64_t begin_ns = std::max(slices.start_ns[row], time.begin_ns);
-    const int64_t end_ns = std::min(slices.end_ns(row), time.end_ns);
-    nesting_.open(SliceId{row}, slices.label[row], begin_ns, end_ns - begin_ns,
-                  [this](const Nesting::Slice& slice) { on_close(slice); });
-    enter(slices.label[row]);
-  }
-
   void enter(LabelId label) {
     Context context = contexts_.empty() ? Context{} : contexts_.back();
     context.is_outermost_operator = false;

@@ -1,7 +1,6 @@
 #include "advise/verdict.h"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 
 #include "advise/finding_text.h"
@@ -11,8 +10,6 @@ namespace stepscope {
 namespace {
 
 constexpr size_t kTopFindings = 3;
-constexpr std::array<std::string_view, kPhases> kPhaseNames = {
-    "input", "forward", "backward", "optimizer", "communication", "copy", "host", "idle"};
 
 // The phases that take most, as shares: "input 62 %, backward 20 %, forward 15 %".
 std::string phase_shares(const Case& c) {

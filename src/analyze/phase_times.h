@@ -26,6 +26,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "analyze/step_spans.h"
@@ -44,6 +45,8 @@ enum class Phase : uint8_t {
   kIdle,
 };
 inline constexpr size_t kPhases = 8;
+inline constexpr std::array<std::string_view, kPhases> kPhaseNames = {
+    "input", "forward", "backward", "optimizer", "communication", "copy", "host", "idle"};
 
 using PhaseTimes = std::array<int64_t, kPhases>;  // ns, by phase
 

@@ -158,6 +158,8 @@ int run_command_line(int argc, char** argv) {
   add_report(app, action);
   add_query(app, action);
   add_convert(app, action);
+  add_diff(app, action);
+  add_verify(app, action);
   add_doctor(app, action, called_as);
   for (CLI::App* command : app.get_subcommands(nullptr)) command->allow_extras();
   app.allow_extras();

@@ -26,6 +26,8 @@ void add_run(CLI::App& app, Action& action, const std::string& called_as);
 void add_report(CLI::App& app, Action& action);
 void add_query(CLI::App& app, Action& action);
 void add_convert(CLI::App& app, Action& action);
+void add_diff(CLI::App& app, Action& action);
+void add_verify(CLI::App& app, Action& action);
 void add_doctor(CLI::App& app, Action& action, const std::string& called_as);
 
 // Print `stepscope: <message>` and give the exit code. print_usage_error adds where to find help.

@@ -59,7 +59,10 @@ std::string HelpFormatter::make_usage(const CLI::App* app, std::string name) con
   if (!app->get_subcommands(nullptr).empty()) usage += " COMMAND";
   usage += " [OPTIONS]";
   // Only what runs programs takes words that are none of its own.
-  if (app->get_prefix_command()) usage += " (SCRIPT | -m MODULE | -c CODE) [ARGS]";
+  if (app->get_prefix_command()) {
+    usage +=
+        app->get_name() == "run" ? " (SCRIPT | -m MODULE | -c CODE) [ARGS]" : " -- CMD --- CMD";
+  }
   return usage + "\n";
 }
 

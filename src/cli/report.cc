@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "advise/advise.h"
 #include "advise/all_views.h"
 #include "analyze/pattern.h"
 #include "cli/commands.h"
@@ -32,6 +33,7 @@ Examples:
   stepscope report trace.json --view kernels --filter 'gemm|conv' -f csv > kernels.csv
   stepscope report trace.json --view tree --track python --range 1.5s..2s
   stepscope report trace.json --view tree --heaviest       the way to where the time goes
+  stepscope report runs/monday --view findings --fail-on warning
   stepscope report runs/monday --all --format md -o report.md
   ssh server cat trace.json.gz | stepscope report -)";
 
@@ -41,6 +43,7 @@ struct Options {
   bool all = false;
   bool stream = false;
   std::string range;
+  std::string fail_on;  // a severity
   TableOptions table;
   TableOutputOptions output;
 };
@@ -85,6 +88,22 @@ bool report_trace(const Trace& trace, const Input& input, const Options& options
     if (!out.ok()) return false;
   }
   return true;
+}
+
+// Whether a gate that was asked for stays shut: a finding is that severe.
+bool fails(const Trace& trace, const Input& input, const Options& options) {
+  if (options.fail_on.empty()) return false;
+  const auto advice = Advice::of(trace);
+  for (const Finding& finding : advice->findings) {
+    const bool is_severe = finding.severity == Severity::kCritical ||
+                           options.fail_on == severity_name(finding.severity) ||
+                           options.fail_on == severity_name(Severity::kInfo);
+    if (!is_severe) continue;
+    print_remark(input.path + ": --fail-on " + options.fail_on + ": " + finding.id + " (" +
+                 std::string(severity_name(finding.severity)) + ")");
+    return true;
+  }
+  return false;
 }
 
 // Memory that programs can still take, from /proc/meminfo; 0 where that does not say.
@@ -189,6 +208,7 @@ int run(Options& options) {
     }
     ++loaded;
     if (!report_trace(*trace, input, options, **out, exit_code)) break;
+    if (fails(*trace, input, options)) exit_code = kExitFault;
   }
   if (loaded == 0 || exit_code == kExitUsage) return std::max(exit_code, kExitFault);
   if (const Status status = (*out)->finish(); !status) return print_fault(status);
@@ -257,6 +277,11 @@ void add_report(CLI::App& app, Action& action) {
       ->type_name("N");
   command->add_flag("--heaviest", options->table.heaviest,
                     "Of the tree, only the path that holds most of the time");
+  command
+      ->add_option("--fail-on", options->fail_on,
+                   "Exit with 1 where a finding is at least this severe: info, warning, critical")
+      ->check(CLI::IsMember({"info", "warning", "critical"}))
+      ->type_name("SEVERITY");
   add_table_output_options(*command, options->output);
   command->footer(describe_views());
   command->callback([options, &action] { action = [options] { return run(*options); }; });

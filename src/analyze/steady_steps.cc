@@ -1,4 +1,4 @@
-#include "advise/steady_steps.h"
+#include "analyze/steady_steps.h"
 
 #include <algorithm>
 
@@ -17,11 +17,14 @@ int64_t median_ns(const std::vector<Step>& steps) {
   return *middle;
 }
 
-// The first one always is, where there are enough; then those that are slow, up to a third of all.
-size_t count_warm_up(const std::vector<Step>& steps) {
+// The first one of a program always is, where there are enough; then those that are slow, up to a
+// third of all. A recording that begins with ProfilerStep#5 has the program's first ones behind it.
+size_t count_warm_up(const StepSpans& spans) {
+  const std::vector<Step>& steps = spans.steps;
   if (steps.size() < 4) return 0;
   const double limit = kSlow * static_cast<double>(median_ns(steps));
-  size_t count = 1;
+  const bool begins_late = spans.origin == StepOrigin::kScopes && steps.front().number > 1;
+  size_t count = begins_late ? 0 : 1;
   while (count < steps.size() / 3 && static_cast<double>(dur_ns(steps[count])) > limit) ++count;
   return count;
 }
@@ -32,7 +35,7 @@ SteadySteps SteadySteps::find(const Trace& trace, const StepSpans& spans) {
   SteadySteps found;
   if (spans.steps.empty() || spans.origin == StepOrigin::kWhole) return found;
   found.start_up_ns = spans.steps.front().span.begin_ns - trace.begin_ns();
-  found.warm_up_steps = count_warm_up(spans.steps);
+  found.warm_up_steps = count_warm_up(spans);
   const auto first = spans.steps.begin() + static_cast<ptrdiff_t>(found.warm_up_steps);
   found.steps.assign(first, spans.steps.end());
   int64_t total_ns = 0;
