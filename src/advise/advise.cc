@@ -24,7 +24,8 @@ Advice advise(const Trace& trace) {
   Advice advice;
   for (const Rule rule : rules()) rule(c, advice.findings);
   std::erase_if(advice.findings, [](const Finding& finding) {
-    return finding.at_stake_fraction < kLeastAtStake && finding.severity == Severity::kInfo;
+    return finding.at_stake_fraction < kLeastAtStake && finding.severity == Severity::kInfo &&
+           !finding.is_note;
   });
   for (Finding& finding : advice.findings) {
     finding.severity = std::max(finding.severity, severity_of(finding.at_stake_fraction));

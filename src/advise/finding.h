@@ -36,6 +36,8 @@ struct Finding {
   std::vector<SliceId> slices;  // some that show it
   std::string fix;              // a sentence
   std::string code;             // the lines to change, where code helps
+  // Told though little is at stake: about the recording, or about what is in the way of more.
+  bool is_note = false;
   // Ids of findings that are this one seen from another side: not listed by themselves.
   std::vector<std::string> includes;
 };

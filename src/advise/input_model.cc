@@ -3,19 +3,37 @@
 #include <algorithm>
 #include <cmath>
 
+#include "advise/device_use.h"
+#include "advise/device_what_if.h"
+#include "advise/step_replay.h"
+
 namespace stepscope {
 namespace {
 
 constexpr int64_t kHandOverNs = 300'000;  // a batch's way out of a worker
+constexpr uint32_t kMostWorkers = 8;
+
+// What is left of a step without its input. While the host waits for that, devices go on with what
+// they were given before.
+int64_t find_rest_ns(const Case& c, int64_t step_ns) {
+  if (DeviceUse::of(c)->empty()) {
+    return std::max<int64_t>(0, step_ns - c.per_step(c.input.wait_ns));
+  }
+  WhatIf without_input(c.trace);
+  leave_out_input(c, without_input);
+  const auto replay = StepReplay::of(c.trace);
+  return static_cast<int64_t>(static_cast<double>(step_ns) * (1 - replay->saved(without_input)));
+}
 
 }  // namespace
 
 InputModel::InputModel(const Case& c)
     : step_ns_(c.per_step(c.total_ns)),
-      rest_ns_(std::max<int64_t>(0, step_ns_ - c.per_step(c.input.wait_ns))),
+      rest_ns_(find_rest_ns(c, step_ns_)),
       fetch_ns_(c.per_step(c.input.fetch_ns)),
       workers_(c.input.workers),
-      cores_(std::max(1u, c.cpu.cores)),
+      knows_cores_(c.cpu.cores > 0),
+      cores_(knows_cores_ ? c.cpu.cores : 2 * kMostWorkers),
       compute_cores_(1),
       fetch_cores_(1) {
   // What the CPU counters tell counts only where others left room: a busy machine looks like
@@ -31,6 +49,12 @@ InputModel::InputModel(const Case& c)
   } else if (has_room && fetch_ns > 0) {
     fetch_cores_ = std::clamp((used_ns - rest_ns) / fetch_ns, 0.05, 1.0);
   }
+}
+
+uint32_t InputModel::useful_workers() const {
+  if (knows_cores_) return std::clamp(cores_, 1u, kMostWorkers);
+  const int64_t keep_up = fetch_ns_ / std::max<int64_t>(1, rest_ns_) + 2;
+  return static_cast<uint32_t>(std::min<int64_t>(keep_up, kMostWorkers));
 }
 
 int64_t InputModel::step_ns_with(uint32_t workers, int64_t fetch_ns) const {

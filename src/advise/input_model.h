@@ -1,6 +1,7 @@
 // InputModel: what a step would take if its batches came about in another way. The training thread
 // computes for `rest_ns`, and needs a batch that takes `fetch_ns` to make. Workers make batches
-// while it computes, as many at a time as there are of them, and all share the cores.
+// while it computes, as many at a time as there are of them, and all share the cores. What the rest
+// of a step takes where devices compute is a matter of step_replay.h.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,10 @@ class InputModel {
   explicit InputModel(const Case& c);
 
   int64_t step_ns() const { return step_ns_; }
-  uint32_t cores() const { return cores_; }
+  bool knows_cores() const { return knows_cores_; }
+  uint32_t cores() const { return cores_; }  // enough of them where they are not known
+  // As many as there are cores, up to 8; as keep up where the cores are not known.
+  uint32_t useful_workers() const;
   // With so many workers, each of which makes a batch in fetch_ns.
   int64_t step_ns_with(uint32_t workers, int64_t fetch_ns) const;
   int64_t step_ns_with_workers(uint32_t workers) const { return step_ns_with(workers, fetch_ns_); }
@@ -28,6 +32,7 @@ class InputModel {
   int64_t rest_ns_;   // of a step, without waiting for input
   int64_t fetch_ns_;  // for the batches of one step
   uint32_t workers_;
+  bool knows_cores_;
   uint32_t cores_;
   double compute_cores_;  // that the rest of the step keeps busy
   double fetch_cores_;    // that a fetch does: less than 1 where it waits

@@ -31,6 +31,9 @@ class Finder {
       if (track.kind == TrackKind::kThread) read_track(TrackId{i}, track);
     }
     found_.workers = static_cast<uint32_t>(workers_.size());
+    found_.has_workers = !workers_.empty();
+    if (found_.fetches == 0) go_by_iterators();
+    found_.waits.normalize();
     std::stable_sort(
         found_.functions.begin(), found_.functions.end(),
         [](const FunctionWork& a, const FunctionWork& b) { return a.own_ns > b.own_ns; });
@@ -55,6 +58,8 @@ class Finder {
       if (is_wait && is_outermost_wait(row)) {
         ++found_.batches;
         found_.wait_ns += slices.dur_ns[row];
+        found_.waits.add(slices.start_ns[row], slices.end_ns(row));
+        iterators_.insert(label);
         waits_.emplace_back(slices.dur_ns[row], SliceId{row});
       } else if (is_fetch) {
         ++found_.fetches;
@@ -68,6 +73,19 @@ class Finder {
     }
     fetches.normalize();
     if (!fetches.empty()) add_functions(id, fetches);
+  }
+
+  // All that is known of a fetch without a worker is that it is what the thread waits for.
+  void go_by_iterators() {
+    for (const LabelId label : iterators_) {
+      const std::string_view name = trace_.string(trace_.labels()[label].name);
+      found_.is_in_process |= name.find("#_SingleProcess") != name.npos;
+      found_.has_workers |= name.find("#_MultiProcessing") != name.npos;
+    }
+    if (found_.has_workers) found_.is_in_process = false;
+    if (!found_.is_in_process) return;
+    found_.fetches = found_.batches;
+    found_.fetch_ns = found_.wait_ns;
   }
 
   bool is_outermost_wait(uint32_t row) const {
@@ -110,6 +128,7 @@ class Finder {
   const IntervalSet& times_;
   std::vector<bool> is_fetch_, is_collate_;  // by label
   std::set<uint32_t> workers_;
+  std::set<LabelId> iterators_;  // that were waited for
   std::vector<std::pair<int64_t, SliceId>> waits_;
   InputWork found_;
 };

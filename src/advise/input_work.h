@@ -1,6 +1,7 @@
 // InputWork: how the batches of the steady steps came about. A DataLoader without workers fetches
 // them on the training thread, in its __next__; with workers, other processes fetch while the
-// training thread computes, and it waits where they are slower than it.
+// training thread computes, and it waits where they are slower than it. Only our own recordings
+// show the fetches; in others the name of the iterator tells where they happen.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +22,13 @@ struct InputWork {
   int64_t fetch_ns = 0;    // items and collate, of all of them
   int64_t collate_ns = 0;  // of these
   bool is_in_process = false;
-  uint32_t workers = 0;  // processes that fetched; 0: none were seen
+  bool has_workers = false;
+  uint32_t workers = 0;  // processes that were seen to fetch
   LabelId collate{};     // where collate_ns > 0: the function
   bool has_own_collate = false;
   // What the user's own functions did in the fetches, most own time first.
   std::vector<FunctionWork> functions;
+  IntervalSet waits;
   std::vector<SliceId> longest_waits;
 
   int64_t mean_wait_ns() const {

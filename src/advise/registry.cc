@@ -15,6 +15,10 @@ constexpr Rule kRules[] = {
     // PyTorch
     check_duplicate_forward, check_grad_not_none, check_single_tensor_optimizer,
     // Devices, memory, the profiler
+    check_communication_bound, check_concurrent_profilers, check_data_parallel,
+    check_ddp_without_nccl, check_full_precision_matmul, check_gpu_idle, check_launch_bound,
+    check_low_occupancy, check_memcpy_bound, check_memory_growth, check_memory_near_limit,
+    check_profiler_overhead,
 };
 // clang-format on
 

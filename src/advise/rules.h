@@ -35,6 +35,18 @@ void check_duplicate_forward(const Case& c, Findings& found);
 void check_grad_not_none(const Case& c, Findings& found);
 void check_single_tensor_optimizer(const Case& c, Findings& found);
 // Devices, memory, the profiler:
+void check_communication_bound(const Case& c, Findings& found);
+void check_concurrent_profilers(const Case& c, Findings& found);
+void check_data_parallel(const Case& c, Findings& found);
+void check_ddp_without_nccl(const Case& c, Findings& found);
+void check_full_precision_matmul(const Case& c, Findings& found);
+void check_gpu_idle(const Case& c, Findings& found);
+void check_launch_bound(const Case& c, Findings& found);
+void check_low_occupancy(const Case& c, Findings& found);
+void check_memcpy_bound(const Case& c, Findings& found);
+void check_memory_growth(const Case& c, Findings& found);
+void check_memory_near_limit(const Case& c, Findings& found);
+void check_profiler_overhead(const Case& c, Findings& found);
 
 std::span<const Rule> rules();
 

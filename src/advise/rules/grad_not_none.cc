@@ -1,6 +1,8 @@
 // grad-not-none: gradients are filled with zeros and then added to, instead of being written.
 #include <string_view>
 
+#include "advise/device_use.h"
+#include "advise/device_what_if.h"
 #include "advise/finding_text.h"
 #include "advise/rules.h"
 
@@ -23,7 +25,11 @@ void check_grad_not_none(const Case& c, Findings& found) {
   // With set_to_none nothing is computed in it.
   if (zero_grad.calls == 0 || zero.total_ns < zero_grad.total_ns / 4) return;
   // Each gradient is written once more, and read and added to once more: as long again.
-  const double share = 2 * c.share(zero_grad.total_ns);
+  double share = 2 * c.share(zero_grad.total_ns);
+  if (!DeviceUse::of(c)->empty()) {
+    share = find_saved(
+        c, 0, [&](LabelId label) { return c.thread->role(label) == TrainingRole::kZeroGrad; });
+  }
   if (share < kLeastAtStake) return;
 
   Finding finding;

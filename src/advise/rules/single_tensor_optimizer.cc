@@ -2,6 +2,8 @@
 // operators for each, where one fused operator would do for all.
 #include <string_view>
 
+#include "advise/device_use.h"
+#include "advise/device_what_if.h"
 #include "advise/finding_text.h"
 #include "advise/rules.h"
 
@@ -43,6 +45,11 @@ void check_single_tensor_optimizer(const Case& c, Findings& found) {
   finding.id = "single-tensor-optimizer";
   const double share = c.share(steps.total_ns);
   finding.at_stake_fraction = share * (1 - kLeft);
+  if (!DeviceUse::of(c)->empty()) {
+    finding.at_stake_fraction = find_saved(c, kLeft, [&](LabelId label) {
+      return c.thread->role(label) == TrainingRole::kOptimizerStep;
+    });
+  }
   finding.title =
       in_percent(share) + " of each step is the optimizer, which updates one parameter at a time";
   finding.figures = {

@@ -1,0 +1,60 @@
+// ddp-without-nccl: DistributedDataParallel on GPUs over a backend that takes gradients through the
+// host.
+#include <string>
+
+#include "advise/device_use.h"
+#include "advise/device_what_if.h"
+#include "advise/finding_text.h"
+#include "advise/rules.h"
+#include "analyze/json_field.h"
+
+namespace stepscope {
+namespace {
+
+// "gloo", or "" where the trace does not say.
+std::string find_backend(const Case& c) {
+  const std::string_view distributed = c.trace.find_metadata("distributedInfo");
+  if (const auto backend = find_json_field(distributed, "$.backend")) return *backend;
+  bool has_gloo = false;
+  for (const Label& label : c.trace.labels().all()) {
+    const std::string_view name = c.trace.string(label.name);
+    if (name.starts_with("nccl")) return "nccl";
+    has_gloo |= name.starts_with("gloo:");
+  }
+  return has_gloo ? "gloo" : "";
+}
+
+bool uses_ddp(const Case& c) {
+  for (const Label& label : c.trace.labels().all()) {
+    if (c.trace.string(label.name) == "DistributedDataParallel.forward") return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void check_ddp_without_nccl(const Case& c, Findings& found) {
+  if (DeviceUse::of(c)->empty() || !uses_ddp(c)) return;
+  const std::string backend = find_backend(c);
+  // cuda:nccl,cpu:gloo has it.
+  if (backend.empty() || backend.find("nccl") != backend.npos) return;
+
+  Finding finding;
+  finding.id = "ddp-without-nccl";
+  finding.severity = Severity::kWarning;
+  const double share = c.share(c.phase_ns(Phase::kCommunication));
+  finding.at_stake_fraction = share;
+  finding.title = "DistributedDataParallel sends the gradients of GPUs over " + backend +
+                  ", through the host's memory; " + in_percent(share) +
+                  " of each step is communication";
+  finding.figures = {
+      {"communication per step", static_cast<double>(c.per_step(c.phase_ns(Phase::kCommunication))),
+       Unit::kNs},
+      {"communication", share, Unit::kFraction}};
+  finding.fix = "Use NCCL, which sends from GPU to GPU.";
+  finding.code = "torch.distributed.init_process_group(\"nccl\")";
+  finding.includes = {"communication-bound"};
+  found.push_back(std::move(finding));
+}
+
+}  // namespace stepscope
