@@ -12,7 +12,7 @@
 namespace stepscope {
 namespace {
 
-constexpr uint32_t kMostSlices = 200'000;  // of the training thread: more steps tell no more
+constexpr uint32_t kMostSlices = 50'000;  // of the training thread: more steps tell no more
 // Waiting that is shorter than this needs no explanation.
 constexpr int64_t kShortWaitNs = 5'000;
 // From the end of work on one stream to the begin of what waited for it on another.
@@ -214,25 +214,23 @@ class StepReplay::Builder {
   }
 
   void find_device_work() {
-    for (uint32_t i = 0; i < trace_.tracks().size(); ++i) {
-      const Track& track = trace_.tracks()[i];
-      if (track.kind == TrackKind::kStream) find_device_work_of(track, i);
+    for (const Track& track : trace_.tracks()) {
+      if (track.kind == TrackKind::kStream) find_device_work_of(track, streams_++);
     }
     const auto begins_before = [](const auto& a, const auto& b) {
       return a.first.start_ns < b.first.start_ns;
     };
     std::stable_sort(found_.begin(), found_.end(), begins_before);
-    std::unordered_map<uint32_t, uint32_t> last_of_track;
-    for (auto& [work, track] : found_) {
-      const auto at = static_cast<uint32_t>(out_.work_.size());
-      const auto [known, is_first] = last_of_track.try_emplace(track, at);
-      if (!is_first) work.before = std::exchange(known->second, at);
+    std::vector<uint32_t> last_of_stream(streams_, kNone);
+    out_.work_.reserve(found_.size());
+    for (auto& [work, stream] : found_) {
+      work.before = std::exchange(last_of_stream[stream], static_cast<uint32_t>(out_.work_.size()));
       out_.work_.push_back(work);
-      track_of_.push_back(track);
+      stream_of_.push_back(stream);
     }
   }
 
-  void find_device_work_of(const Track& track, uint32_t number) {
+  void find_device_work_of(const Track& track, uint32_t stream) {
     // What was launched in time may run late, but not later than what comes in between.
     const uint32_t last = track.first_slice + track.slice_count;
     uint32_t first = find_row(trace_, track, begin_ns_);
@@ -255,7 +253,7 @@ class StepReplay::Builder {
         work.is_fixed = !has_begun && !calls_.empty();
         work.launch_ns = work.start_ns;
       }
-      found_.emplace_back(work, number);
+      found_.emplace_back(work, stream);
     }
   }
 
@@ -275,23 +273,24 @@ class StepReplay::Builder {
 
   void explain_begins() {
     const int64_t latency_ns = find_latency_ns();
-    std::unordered_map<uint32_t, uint32_t> last_of_track;
+    std::vector<uint32_t> last_of_stream(streams_, kNone);
     for (uint32_t i = 0; i < out_.work_.size(); ++i) {
       DeviceWork& work = out_.work_[i];
       work.latency_ns = std::min(latency_ns, work.start_ns - work.launch_ns);
       int64_t ready_ns = work.launch_ns + work.latency_ns;
       if (work.before != kNone) ready_ns = std::max(ready_ns, out_.work_[work.before].end_ns());
       if (work.start_ns - ready_ns > kShortWaitNs) {
-        for (const auto& [track, last] : last_of_track) {
+        for (const uint32_t last : last_of_stream) {
+          if (last == kNone || last == work.before) continue;
           const int64_t end_ns = out_.work_[last].end_ns();
-          if (track == track_of_[i] || end_ns > work.start_ns) continue;
+          if (end_ns > work.start_ns) continue;
           if (end_ns <= ready_ns || work.start_ns - end_ns > kEventDelayNs) continue;
           ready_ns = end_ns;
           work.other = last;
         }
       }
       work.unexplained_ns = work.start_ns - ready_ns;
-      last_of_track[track_of_[i]] = i;
+      last_of_stream[stream_of_[i]] = i;
       out_.launches_.push_back(i);
     }
     std::stable_sort(out_.launches_.begin(), out_.launches_.end(), [&](uint32_t a, uint32_t b) {
@@ -335,8 +334,9 @@ class StepReplay::Builder {
   StepReplay& out_;
   std::vector<bool> is_wait_;                           // by label
   std::vector<Call> calls_;                             // by correlation
-  std::vector<std::pair<DeviceWork, uint32_t>> found_;  // with its track
-  std::vector<uint32_t> track_of_;                      // by work
+  uint32_t streams_ = 0;
+  std::vector<std::pair<DeviceWork, uint32_t>> found_;  // with its stream
+  std::vector<uint32_t> stream_of_;                     // by work
 };
 
 class StepReplay::Run {

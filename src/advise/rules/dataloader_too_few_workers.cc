@@ -13,8 +13,9 @@ void check_dataloader_too_few_workers(const Case& c, Findings& found) {
   const auto devices = DeviceUse::of(c);
   const int64_t wait_ns = devices->empty() ? input.wait_ns : devices->input_wait_ns;
   const double wait_share = c.share(wait_ns);
+  if (wait_share < kWarningAtStake) return;
   const InputModel model(c);
-  if (wait_share < kWarningAtStake || input.workers >= model.cores()) return;
+  if (input.workers >= model.cores()) return;
   const bool knows_workers = input.workers > 0;
   // As many as make a batch in the time that a step computes, as far as there are cores.
   const uint32_t workers = model.cores();

@@ -1,0 +1,47 @@
+#include <gtest/gtest.h>
+
+#include "advise/advise.h"
+#include "advise/hand_made_gpu_loop.h"
+#include "advise/rule_for_tests.h"
+
+namespace stepscope {
+namespace {
+
+// Ten kernels of kernel_us in a step, each launched by an operator of 100 us.
+Trace make(int64_t kernel_us, int64_t input_us = 0) {
+  HandMadeGpuLoop loop;
+  for (int i = 0; i < 6; ++i) {
+    loop.begin_step();
+    if (input_us > 0) loop.input(input_us);
+    for (int k = 0; k < 10; ++k) loop.op("aten::add", "add_kernel", 100, kernel_us);
+    loop.end_step();
+  }
+  return loop.made.build();
+}
+
+TEST(GpuIdle, FiresBelowHalf) {
+  const auto finding = find(check_gpu_idle, make(40));
+  ASSERT_TRUE(finding);
+  EXPECT_NEAR(figure(*finding, "GPU utilisation"), 0.4, 0.02);
+  EXPECT_NEAR(finding->at_stake_fraction, 0.6, 0.02);
+}
+
+TEST(GpuIdle, KeepsQuietAboveHalf) { EXPECT_FALSE(find(check_gpu_idle, make(60))); }
+
+TEST(GpuIdle, KeepsQuietWithoutAGpu) {
+  HandMadeGpuLoop loop;
+  for (int i = 0; i < 6; ++i) loop.begin_step().host(1000).end_step();
+  EXPECT_FALSE(find(check_gpu_idle, loop.made.build()));
+}
+
+TEST(GpuIdle, IsPartOfTheFindingAboutInputWhereThatIsWhy) {
+  const Trace trace = make(80, 2000);
+  ASSERT_TRUE(find(check_gpu_idle, trace));
+  const auto advice = Advice::of(trace);
+  ASSERT_FALSE(advice->findings.empty());
+  EXPECT_EQ(advice->findings.front().id, "dataloader-in-process");
+  for (const Finding& finding : advice->findings) EXPECT_NE(finding.id, "gpu-idle");
+}
+
+}  // namespace
+}  // namespace stepscope
