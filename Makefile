@@ -90,6 +90,10 @@ bench: build build-benchmarks  ## Measure against peers and limits
 	@for version in $(OTHER_PYTHONS); do scripts/setup peers $$version; done
 	$(VENV)/bin/python bench/run.py
 
+.PHONY: zoo
+zoo: build  ## Check the diagnosis on scripts with planted problems (examples/bottlenecks)
+	$(VENV)/bin/python scripts/zoo.py
+
 build-benchmarks: build-release
 	cmake --build --preset release --parallel $(JOBS) --target benchmarks
 
