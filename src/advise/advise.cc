@@ -19,6 +19,13 @@ void merge(Findings& findings) {
   std::erase_if(findings, [&](const Finding& finding) { return included.contains(finding.id); });
 }
 
+// Some warnings are about other things than time.
+bool is_more_important(const Finding& a, const Finding& b) {
+  const bool is_warning = a.severity != Severity::kInfo;
+  if (is_warning != (b.severity != Severity::kInfo)) return is_warning;
+  return a.at_stake_fraction > b.at_stake_fraction;
+}
+
 Advice advise(const Trace& trace) {
   const Case c(trace);
   Advice advice;
@@ -31,9 +38,7 @@ Advice advise(const Trace& trace) {
     finding.severity = std::max(finding.severity, severity_of(finding.at_stake_fraction));
   }
   merge(advice.findings);
-  std::stable_sort(
-      advice.findings.begin(), advice.findings.end(),
-      [](const Finding& a, const Finding& b) { return a.at_stake_fraction > b.at_stake_fraction; });
+  std::stable_sort(advice.findings.begin(), advice.findings.end(), is_more_important);
   advice.verdict = make_verdict(c, advice.findings);
   return advice;
 }

@@ -67,7 +67,8 @@ Verdict make_verdict(const Case& c, const Findings& findings) {
   if (c.has_steps()) verdict.lines.push_back(steps_line(c));
   size_t shown = 0;
   for (const Finding& finding : findings) {
-    if (finding.severity == Severity::kInfo || shown == kTopFindings) break;
+    if (shown == kTopFindings) break;
+    if (finding.severity == Severity::kInfo) continue;
     ++shown;
     std::string line = std::to_string(shown) + ". " + finding.title;
     if (!finding.where.empty() && finding.title.find(finding.where) == finding.title.npos) {

@@ -1,7 +1,7 @@
 """The findings of a Kineto trace against the TensorBoard plugin's advice.
 
-`expected_views.jsonl.gz` has what torch_tb_profiler recommended for the same trace: the share of the
-step in the DataLoader, and the share of kernel time that Tensor Cores could do and do not.
+`expected_views.jsonl.gz` has what torch_tb_profiler recommended for the same trace: the share of
+the step in the DataLoader, and the share of kernel time that Tensor Cores could do and do not.
 """
 
 import gzip
