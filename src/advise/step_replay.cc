@@ -332,8 +332,8 @@ class StepReplay::Builder {
   int64_t begin_ns_;
   int64_t end_ns_;
   StepReplay& out_;
-  std::vector<bool> is_wait_;                           // by label
-  std::vector<Call> calls_;                             // by correlation
+  std::vector<bool> is_wait_;  // by label
+  std::vector<Call> calls_;    // by correlation
   uint32_t streams_ = 0;
   std::vector<std::pair<DeviceWork, uint32_t>> found_;  // with its stream
   std::vector<uint32_t> stream_of_;                     // by work

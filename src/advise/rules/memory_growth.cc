@@ -17,7 +17,7 @@ namespace {
 constexpr size_t kFewestSteps = 6;
 constexpr double kMostSteps = 0.8;                // of the steps must grow
 constexpr int64_t kLeastPerStepBytes = 32 << 10;  // a list of losses is no leak
-constexpr int64_t kLeastGrowthBytes = 512 << 10;    // over all steady steps
+constexpr int64_t kLeastGrowthBytes = 512 << 10;  // over all steady steps
 constexpr double kEven = 0.5;                     // the median step, of the mean one
 
 using DeviceKey = std::pair<int16_t, int16_t>;  // type, number
