@@ -119,6 +119,14 @@ class Trace:
         """What bounds the program, in a few sentences."""
         return list(self._advice()["verdict"])
 
+    def what_if(self, *requests: str) -> Table:
+        """What a step would take if something were otherwise.
+
+        A request is the id of a finding, as if it were mended, or ``"NAME=2x"``: a function,
+        operator or kernel twice as fast; ``"NAME=0"``: gone.
+        """
+        return Table(self._core.what_if(list(requests)))
+
     def _advice(self) -> dict[str, Any]:
         advice: dict[str, Any] = json.loads(self._core.findings_json())
         return advice

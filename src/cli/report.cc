@@ -11,6 +11,7 @@
 
 #include "advise/advise.h"
 #include "advise/all_views.h"
+#include "advise/what_if_table.h"
 #include "analyze/pattern.h"
 #include "cli/commands.h"
 #include "cli/load_trace.h"
@@ -34,6 +35,7 @@ Examples:
   stepscope report trace.json --view tree --track python --range 1.5s..2s
   stepscope report trace.json --view tree --heaviest       the way to where the time goes
   stepscope report runs/monday --view findings --fail-on warning
+  stepscope report runs/monday --what-if dataloader-in-process --what-if augment=2x
   stepscope report runs/monday --all --format md -o report.md
   ssh server cat trace.json.gz | stepscope report -)";
 
@@ -44,6 +46,7 @@ struct Options {
   bool stream = false;
   std::string range;
   std::string fail_on;  // a severity
+  std::vector<std::string> what_if;
   TableOptions table;
   TableOutputOptions output;
 };
@@ -77,6 +80,14 @@ std::string check_pattern(const std::string& expression) {
 // Prints the views of one trace. `exit_code` becomes what is worst so far; false: stop.
 bool report_trace(const Trace& trace, const Input& input, const Options& options, TableOutput& out,
                   int& exit_code) {
+  if (!options.what_if.empty()) {
+    const auto table = what_if(trace, options.what_if);
+    if (!table) {
+      exit_code = print_fault(Status::error(input.path + ": " + table.status().message()));
+      return false;
+    }
+    out.add(*table, input.path);
+  }
   for (const std::string& view : options.views) {
     const auto table = make_any_view(trace, view, options.table);
     if (!table) {
@@ -156,6 +167,7 @@ std::unique_ptr<FileSliceStream> open_stream(const Input& input, const Options& 
   const bool can_stream = std::all_of(
       options.views.begin(), options.views.end(),
       [](const std::string& name) { return find_any_view(name)->make_from_stream != nullptr; });
+  if (!options.what_if.empty()) return nullptr;
   if (!options.stream && (!can_stream || !is_too_large_to_load(input.path))) return nullptr;
   auto stream = FileSliceStream::open(input.path);
   return stream ? *std::move(stream) : nullptr;
@@ -170,7 +182,7 @@ int run(Options& options) {
   if (options.all) {
     for (const View& view : all_views()) options.views.emplace_back(view.name);
   }
-  if (options.views.empty()) options.views.emplace_back("overview");
+  if (options.views.empty() && options.what_if.empty()) options.views.emplace_back("overview");
 
   int exit_code = kExitFine;
   std::vector<Input> inputs;
@@ -183,7 +195,8 @@ int run(Options& options) {
     for (const std::string& file : *files) inputs.push_back({file, is_folder(path)});
   }
   const bool has_several_paths = inputs.size() > 1 || options.paths.size() > 1;
-  const bool has_several_tables = has_several_paths || options.views.size() > 1;
+  const size_t tables = options.views.size() + (options.what_if.empty() ? 0 : 1);
+  const bool has_several_tables = has_several_paths || tables > 1;
   if (has_several_tables && options.output.format == "csv") {
     return print_usage_error(kCommand,
                              "--format csv holds one table: name one trace and one --view");
@@ -277,6 +290,13 @@ void add_report(CLI::App& app, Action& action) {
       ->type_name("N");
   command->add_flag("--heaviest", options->table.heaviest,
                     "Of the tree, only the path that holds most of the time");
+  command
+      ->add_option("--what-if", options->what_if,
+                   "What a step would take with a finding (its id) mended, or with a function, "
+                   "operator or kernel k times as fast: NAME=2x, or NAME=0 for none of it; may be "
+                   "given several times")
+      ->allow_extra_args(false)
+      ->type_name("WHAT");
   command
       ->add_option("--fail-on", options->fail_on,
                    "Exit with 1 where a finding is at least this severe: info, warning, critical")

@@ -18,6 +18,7 @@
 
 #include "advise/advise.h"
 #include "advise/all_views.h"
+#include "advise/what_if_table.h"
 #include "analyze/render.h"
 #include "analyze/sql.h"
 #include "collect/python/cprofile/call_profiler.h"
@@ -196,6 +197,13 @@ NB_MODULE(_core, m) {
             return share(run_sql(*trace, query));
           },
           nb::arg("query"))
+      .def(
+          "what_if",
+          [](const std::shared_ptr<const Trace>& trace, const std::vector<std::string>& requests) {
+            nb::gil_scoped_release release;
+            return share(what_if(*trace, requests));
+          },
+          nb::arg("requests"))
       .def("findings_json",
            [](const std::shared_ptr<const Trace>& trace) {
              nb::gil_scoped_release release;
