@@ -13,7 +13,9 @@ constexpr Rule kRules[] = {
     check_blocking_io_in_step, check_dispatch_bound, check_garbage_collection, check_python_hotspot,
     check_thread_oversubscription, check_too_few_threads,
     // PyTorch
-    check_duplicate_forward, check_grad_not_none, check_single_tensor_optimizer,
+    check_conv_bias_before_batchnorm, check_duplicate_forward, check_for_loop_indexing,
+    check_fp64_compute, check_grad_not_none, check_missing_no_grad, check_redundant_copy,
+    check_single_tensor_optimizer, check_tensor_from_python_list,
     // Devices, memory, the profiler
     check_communication_bound, check_concurrent_profilers, check_data_parallel,
     check_ddp_without_nccl, check_full_precision_matmul, check_gpu_idle, check_launch_bound,

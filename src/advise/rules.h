@@ -31,9 +31,15 @@ void check_python_hotspot(const Case& c, Findings& found);
 void check_thread_oversubscription(const Case& c, Findings& found);
 void check_too_few_threads(const Case& c, Findings& found);
 // PyTorch:
+void check_conv_bias_before_batchnorm(const Case& c, Findings& found);
 void check_duplicate_forward(const Case& c, Findings& found);
+void check_for_loop_indexing(const Case& c, Findings& found);
+void check_fp64_compute(const Case& c, Findings& found);
 void check_grad_not_none(const Case& c, Findings& found);
+void check_missing_no_grad(const Case& c, Findings& found);
+void check_redundant_copy(const Case& c, Findings& found);
 void check_single_tensor_optimizer(const Case& c, Findings& found);
+void check_tensor_from_python_list(const Case& c, Findings& found);
 // Devices, memory, the profiler:
 void check_communication_bound(const Case& c, Findings& found);
 void check_concurrent_profilers(const Case& c, Findings& found);

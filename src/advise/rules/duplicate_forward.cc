@@ -1,83 +1,122 @@
-// duplicate-forward: the same model is called more often in a step than backward needs it.
-#include <map>
+// duplicate-forward: a model that a step has already called is called again, for metrics alone: the
+// same operators, through which no backward pass goes, and whose result is only looked at.
+#include <algorithm>
+#include <array>
+#include <set>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "advise/finding_text.h"
+#include "advise/model_calls.h"
 #include "advise/rules.h"
+#include "advise/user_operators.h"
 
 namespace stepscope {
 namespace {
 
-struct ModelCalls {
-  uint64_t calls = 0;
-  int64_t total_ns = 0;
-  SliceId first = kNoSlice;
-};
+constexpr double kOfSteps = 0.5;  // of the steps have one: rarer is an evaluation
 
-// Outermost modules in the steady steps, outside of the input.
-std::map<uint32_t, ModelCalls> find_model_calls(const Case& c, const Track& track) {
-  const SliceColumns& slices = c.trace.slices();
-  std::map<uint32_t, ModelCalls> models;
-  int64_t covered_until_ns = INT64_MIN;
-  for (uint32_t row = track.first_slice; row < track.first_slice + track.slice_count; ++row) {
-    const TrainingRole role = c.thread->role(slices.label[row]);
-    if (role != TrainingRole::kForward && role != TrainingRole::kInput) continue;
-    if (slices.start_ns[row] < covered_until_ns || !c.times.contains(slices.start_ns[row]))
-      continue;
-    covered_until_ns = slices.end_ns(row);
-    if (role == TrainingRole::kInput) continue;
-    ModelCalls& model = models[index(slices.label[row])];
-    if (model.calls++ == 0) model.first = SliceId{row};
-    model.total_ns += slices.dur_ns[row];
-  }
-  return models;
+// Reads of a result by the program, and comparisons with labels.
+bool is_metric(std::string_view name) {
+  constexpr std::array<std::string_view, 4> kNames = {"aten::item", "aten::eq", "aten::topk",
+                                                      "aten::_local_scalar_dense"};
+  return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
 }
 
-uint64_t count_backward_calls(const Case& c) {
-  uint64_t calls = 0;
-  for (uint32_t i = 0; i < c.trace.labels().size(); ++i) {
-    if (c.thread->role(LabelId{i}) == TrainingRole::kBackwardCall &&
-        c.trace.labels()[LabelId{i}].kind == SliceKind::kAnnotation) {
-      calls += c.work->of(LabelId{i}).calls;
+// What the step does after a call: goes backward later on; or looks at the result before it calls
+// another model.
+struct Afterwards {
+  bool has_backward = false;
+  bool has_metric = false;
+};
+
+Afterwards find_afterwards(const Case& c, const UserOperators& operators, const ModelCall& call,
+                           int64_t next_call_ns) {
+  const SliceColumns& slices = c.trace.slices();
+  const int64_t end_ns = slices.end_ns(index(call.slice));
+  const auto all = operators.all();
+  Afterwards afterwards;
+  auto at = std::partition_point(all.begin(), all.end(), [&](const UserOperator& op) {
+    return slices.start_ns[index(op.slice)] < end_ns;
+  });
+  for (; at != all.end() && at->step == call.step; ++at) {
+    if (c.thread->role(slices.label[index(at->slice)]) == TrainingRole::kBackwardNode) {
+      afterwards.has_backward = true;
+      break;
+    }
+    if (slices.start_ns[index(at->slice)] < next_call_ns && !at->is_backward) {
+      afterwards.has_metric |= is_metric(c.trace.slice_name(at->slice));
     }
   }
-  return calls;
+  return afterwards;
 }
 
 }  // namespace
 
 void check_duplicate_forward(const Case& c, Findings& found) {
-  if (!c.has_steps() || !c.work || !c.thread->track()) return;
-  const uint64_t backward_calls = count_backward_calls(c);
-  if (backward_calls < c.steps()) return;
-  const Track& track = c.trace.tracks()[index(*c.thread->track())];
-  const auto models = find_model_calls(c, track);
-  // The one that takes most: losses and metrics are modules too.
-  const auto main = std::max_element(
-      models.begin(), models.end(),
-      [](const auto& a, const auto& b) { return a.second.total_ns < b.second.total_ns; });
-  if (main == models.end()) return;
-  const double per_backward =
-      static_cast<double>(main->second.calls) / static_cast<double>(backward_calls);
-  if (per_backward < 1.9 || per_backward > 2.1) return;  // more often it is meant so
-  const double share = c.share(main->second.total_ns) / 2;
-  if (share < kWarningAtStake) return;
+  if (!c.has_steps() || !c.thread->has(TrainingRole::kForward)) return;
+  const auto calls = ModelCalls::of(c);
+  if (!calls->has_backward()) return;
+  const SliceColumns& slices = c.trace.slices();
+  std::vector<const ModelCall*> outermost;
+  std::set<std::pair<uint32_t, uint64_t>> used;  // step, operators
+  for (const ModelCall& call : calls->all()) {
+    if (call.parent != ModelCall::kNone || call.step == ModelCall::kNone || call.is_in_backward) {
+      continue;
+    }
+    outermost.push_back(&call);
+    if (call.used_nodes > 0) used.emplace(call.step, call.operators_hash);
+  }
+  std::shared_ptr<const UserOperators> operators;
+  std::set<uint32_t> steps;
+  uint64_t again = 0;
+  int64_t again_ns = 0;
+  const ModelCall* longest = nullptr;
+  for (size_t i = 0; i < outermost.size(); ++i) {
+    const ModelCall& call = *outermost[i];
+    if (call.used_nodes > 0 || call.operators < 2) continue;
+    if (!used.contains({call.step, call.operators_hash})) continue;
+    if (operators == nullptr) operators = UserOperators::of(c);
+    // A loss is a module too: what follows a call is up to the next of a model.
+    size_t next = i + 1;
+    while (next < outermost.size() && outermost[next]->operators_hash != call.operators_hash)
+      ++next;
+    const int64_t next_call_ns =
+        next < outermost.size() ? slices.start_ns[index(outermost[next]->slice)] : INT64_MAX;
+    const Afterwards afterwards = find_afterwards(c, *operators, call, next_call_ns);
+    if (afterwards.has_backward && !afterwards.has_metric) continue;  // a target for the loss
+    steps.insert(call.step);
+    ++again;
+    again_ns += slices.dur_ns[index(call.slice)];
+    if (longest == nullptr ||
+        slices.dur_ns[index(call.slice)] > slices.dur_ns[index(longest->slice)]) {
+      longest = &call;
+    }
+  }
+  const double share = c.share(again_ns);
+  if (longest == nullptr || share < kLeastAtStake) return;
+  if (static_cast<double>(steps.size()) < kOfSteps * static_cast<double>(c.steps())) return;
 
   Finding finding;
   finding.id = "duplicate-forward";
   finding.at_stake_fraction = share;
-  finding.title = "the model is called twice for each backward pass; the second call is " +
-                  in_percent(share) + " of each step";
+  if (longest->user_call != kNoSlice) {
+    finding.where = c.place(slices.label[index(longest->user_call)]);
+  }
+  finding.title =
+      "the model is called again for what it has computed already; the second call is " +
+      in_percent(share) + " of each step";
   finding.figures = {
-      {"calls per backward pass", per_backward, Unit::kNone},
-      {"a call",
-       static_cast<double>(main->second.total_ns) / static_cast<double>(main->second.calls),
-       Unit::kNs}};
-  finding.slices = {main->second.first};
+      {"calls that backward does not use, per step",
+       static_cast<double>(again) / static_cast<double>(c.steps()), Unit::kNone},
+      {"a call", static_cast<double>(again_ns) / static_cast<double>(again), Unit::kNs}};
+  finding.slices = {longest->slice};
   finding.fix = "Keep the output of the first call, and use it for the metrics too.";
   finding.code =
       "output = model(x)\nloss = criterion(output, y)\naccuracy = (output.detach().argmax(1) == "
       "y).float().mean()";
+  finding.includes.emplace_back("missing-no-grad");
   found.push_back(std::move(finding));
 }
 

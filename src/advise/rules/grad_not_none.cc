@@ -1,35 +1,75 @@
 // grad-not-none: gradients are filled with zeros and then added to, instead of being written.
 #include <string_view>
+#include <vector>
 
-#include "advise/device_use.h"
-#include "advise/device_what_if.h"
 #include "advise/finding_text.h"
 #include "advise/rules.h"
 
 namespace stepscope {
+namespace {
 
-void check_grad_not_none(const Case& c, Findings& found) {
-  if (!c.has_steps() || !c.work) return;
-  LabelWork zero_grad, zero;
+enum class Piece : uint8_t { kOther, kZeroGrad, kAccumulate, kZero, kAdd };
+
+struct Gradients {
+  uint64_t filled = 0;
+  int64_t fill_ns = 0;
+  uint64_t added = 0;
+  int64_t add_ns = 0;          // to what is there
+  SliceId longest = kNoSlice;  // zero_grad
+};
+
+std::vector<Piece> find_pieces(const Case& c) {
+  std::vector<Piece> pieces;
   for (uint32_t i = 0; i < c.trace.labels().size(); ++i) {
-    const LabelId label{i};
-    const LabelWork& work = c.work->of(label, Part::kRest);
-    if (work.calls == 0) continue;
-    const std::string_view name = c.trace.string(c.trace.labels()[label].name);
-    if (c.thread->role(label) == TrainingRole::kZeroGrad) zero_grad = work;
-    if (name == "aten::zero_" || name == "aten::_foreach_zero_") {
-      zero.calls += work.calls;
-      zero.total_ns += work.total_ns;
+    const std::string_view name = c.trace.string(c.trace.labels()[LabelId{i}].name);
+    pieces.push_back(c.thread->role(LabelId{i}) == TrainingRole::kZeroGrad     ? Piece::kZeroGrad
+                     : name == "torch::autograd::AccumulateGrad"               ? Piece::kAccumulate
+                     : name == "aten::zero_" || name == "aten::_foreach_zero_" ? Piece::kZero
+                     : name == "aten::add_"                                    ? Piece::kAdd
+                                                                               : Piece::kOther);
+  }
+  return pieces;
+}
+
+// Of the program's threads: autograd may have its own.
+Gradients find_gradients(const Case& c) {
+  const std::vector<Piece> pieces = find_pieces(c);
+  const SliceColumns& slices = c.trace.slices();
+  Gradients gradients;
+  for (const Track& track : c.trace.tracks()) {
+    if (track.kind != TrackKind::kThread) continue;
+    int64_t zero_until_ns = INT64_MIN, accumulate_until_ns = INT64_MIN, longest_ns = -1;
+    for (uint32_t row = track.first_slice; row < track.first_slice + track.slice_count; ++row) {
+      const Piece piece = pieces[index(slices.label[row])];
+      const int64_t start_ns = slices.start_ns[row];
+      if (piece == Piece::kOther || !c.times.contains(start_ns)) continue;
+      if (piece == Piece::kZeroGrad) {
+        zero_until_ns = slices.end_ns(row);
+        if (slices.dur_ns[row] > longest_ns) gradients.longest = SliceId{row};
+        longest_ns = std::max(longest_ns, slices.dur_ns[row]);
+      } else if (piece == Piece::kAccumulate) {
+        accumulate_until_ns = slices.end_ns(row);
+      } else if (piece == Piece::kZero && start_ns < zero_until_ns) {
+        ++gradients.filled;
+        gradients.fill_ns += slices.dur_ns[row];
+      } else if (piece == Piece::kAdd && start_ns < accumulate_until_ns) {
+        ++gradients.added;
+        gradients.add_ns += slices.dur_ns[row];
+      }
     }
   }
-  // With set_to_none nothing is computed in it.
-  if (zero_grad.calls == 0 || zero.total_ns < zero_grad.total_ns / 4) return;
-  // Each gradient is written once more, and read and added to once more: as long again.
-  double share = 2 * c.share(zero_grad.total_ns);
-  if (!DeviceUse::of(c)->empty()) {
-    share = find_saved(
-        c, 0, [&](LabelId label) { return c.thread->role(label) == TrainingRole::kZeroGrad; });
-  }
+  return gradients;
+}
+
+}  // namespace
+
+void check_grad_not_none(const Case& c, Findings& found) {
+  if (!c.has_steps() || !c.thread->has(TrainingRole::kZeroGrad)) return;
+  const Gradients gradients = find_gradients(c);
+  if (gradients.filled == 0) return;
+  // Where backward was not recorded in detail: each gradient is read and written once more.
+  const int64_t add_ns = gradients.added > 0 ? gradients.add_ns : gradients.fill_ns;
+  const double share = c.share(gradients.fill_ns + add_ns);
   if (share < kLeastAtStake) return;
 
   Finding finding;
@@ -37,10 +77,11 @@ void check_grad_not_none(const Case& c, Findings& found) {
   finding.at_stake_fraction = share;
   finding.title = in_percent(share) + " of each step fills gradients with zeros and adds to them";
   finding.figures = {
-      {"zero_grad per step", static_cast<double>(c.per_step(zero_grad.total_ns)), Unit::kNs},
-      {"tensors filled per step", static_cast<double>(zero.calls) / static_cast<double>(c.steps()),
+      {"filling per step", static_cast<double>(c.per_step(gradients.fill_ns)), Unit::kNs},
+      {"adding per step", static_cast<double>(c.per_step(add_ns)), Unit::kNs},
+      {"fills per step", static_cast<double>(gradients.filled) / static_cast<double>(c.steps()),
        Unit::kCount}};
-  finding.slices = {zero_grad.longest};
+  finding.slices = {gradients.longest};
   finding.fix = "Let zero_grad drop the gradients; backward then writes them anew.";
   finding.code = "optimizer.zero_grad(set_to_none=True)";
   found.push_back(std::move(finding));

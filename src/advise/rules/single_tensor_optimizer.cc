@@ -1,63 +1,107 @@
 // single-tensor-optimizer: the optimizer updates parameter by parameter, with several small
 // operators for each, where one fused operator would do for all.
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string>
 #include <string_view>
+#include <vector>
 
-#include "advise/device_use.h"
-#include "advise/device_what_if.h"
 #include "advise/finding_text.h"
 #include "advise/rules.h"
 
 namespace stepscope {
 namespace {
 
-constexpr double kOfStep = 0.08;
-constexpr double kLeft = 0.35;        // of the optimizer's time, once it is fused
-constexpr double kMinOperators = 20;  // in one step() of the optimizer
+// It is what everyone has on CPU: only where it takes much of a step is it a problem.
+constexpr double kOfStep = 0.2;
+constexpr uint64_t kMinOperators = 20;  // in one step() of the optimizer
+constexpr double kLeftFused = 0.35;     // of the optimizer's time
+constexpr double kLeftForeach = 0.6;
+
+struct OptimizerWork {
+  uint64_t steps = 0;
+  int64_t ns = 0;
+  uint64_t operators = 0;
+  bool is_of_many = false;  // operators on lists of tensors, or fused ones
+  SliceId longest = kNoSlice;
+};
+
+// "Adam" of Optimizer.step#Adam.step
+std::string_view class_of(std::string_view scope) {
+  const size_t begin = scope.find('#');
+  if (begin == scope.npos) return {};
+  scope.remove_prefix(begin + 1);
+  return scope.substr(0, scope.rfind('.'));
+}
+
+bool has_fused(std::string_view optimizer) {
+  constexpr std::array<std::string_view, 3> kNames = {"Adam", "AdamW", "Adagrad"};
+  return std::find(kNames.begin(), kNames.end(), optimizer) != kNames.end();
+}
+
+std::map<LabelId, OptimizerWork> find_optimizers(const Case& c) {
+  const SliceColumns& slices = c.trace.slices();
+  const Track& track = c.trace.tracks()[index(*c.thread->track())];
+  std::map<LabelId, OptimizerWork> optimizers;
+  OptimizerWork* current = nullptr;
+  int64_t until_ns = INT64_MIN, operator_until_ns = INT64_MIN;
+  for (uint32_t row = track.first_slice; row < track.first_slice + track.slice_count; ++row) {
+    const int64_t start_ns = slices.start_ns[row];
+    const LabelId label = slices.label[row];
+    if (start_ns >= until_ns && c.thread->role(label) == TrainingRole::kOptimizerStep) {
+      until_ns = slices.end_ns(row);
+      current = c.times.contains(start_ns) ? &optimizers[label] : nullptr;
+      if (current == nullptr) continue;
+      ++current->steps;
+      current->ns += slices.dur_ns[row];
+      if (current->longest == kNoSlice ||
+          slices.dur_ns[row] > slices.dur_ns[index(current->longest)]) {
+        current->longest = SliceId{row};
+      }
+      continue;
+    }
+    if (start_ns >= until_ns || current == nullptr || start_ns < operator_until_ns) continue;
+    if (c.trace.labels()[label].kind != SliceKind::kOperator) continue;
+    operator_until_ns = slices.end_ns(row);
+    const std::string_view name = c.trace.slice_name(SliceId{row});
+    ++current->operators;
+    current->is_of_many |= name.starts_with("aten::_foreach_") || name.starts_with("aten::_fused_");
+  }
+  return optimizers;
+}
 
 }  // namespace
 
 void check_single_tensor_optimizer(const Case& c, Findings& found) {
-  if (!c.has_steps() || !c.work) return;
-  const int64_t optimizer_ns = c.phase_ns(Phase::kOptimizer);
-  if (c.share(optimizer_ns) < kOfStep) return;
-  LabelWork steps;
-  uint64_t updates = 0;
-  for (uint32_t i = 0; i < c.trace.labels().size(); ++i) {
-    const LabelId label{i};
-    const std::string_view name = c.trace.string(c.trace.labels()[label].name);
-    const LabelWork& work = c.work->of(label, Part::kRest);
-    if (work.calls == 0) continue;
-    if (name.starts_with("aten::_foreach_") || name.starts_with("aten::_fused_")) return;
-    if (c.thread->role(label) == TrainingRole::kOptimizerStep && work.total_ns > steps.total_ns) {
-      steps = work;
-    }
-    // What SGD, Adam and their like do to one parameter.
-    if (name == "aten::addcmul_" || name == "aten::addcdiv_" || name == "aten::lerp_" ||
-        name == "aten::add_" || name == "aten::mul_") {
-      updates += work.calls;
-    }
-  }
-  if (steps.calls == 0) return;
-  const double per_step = static_cast<double>(updates) / static_cast<double>(steps.calls);
-  if (per_step < kMinOperators) return;
+  if (!c.has_steps() || !c.thread->track()) return;
+  if (c.share(c.phase_ns(Phase::kOptimizer)) < kOfStep) return;
+  const auto optimizers = find_optimizers(c);
+  const auto most =
+      std::max_element(optimizers.begin(), optimizers.end(),
+                       [](const auto& a, const auto& b) { return a.second.ns < b.second.ns; });
+  if (most == optimizers.end()) return;
+  const OptimizerWork& work = most->second;
+  const double share = c.share(work.ns);
+  if (work.is_of_many || work.operators < kMinOperators * work.steps || share < kOfStep) return;
+  const std::string_view name = class_of(c.trace.string(c.trace.labels()[most->first].name));
+  if (name == "SGD") return;  // one or two operators per parameter: fused it is no faster on CPU
 
   Finding finding;
   finding.id = "single-tensor-optimizer";
-  const double share = c.share(steps.total_ns);
-  finding.at_stake_fraction = share * (1 - kLeft);
-  if (!DeviceUse::of(c)->empty()) {
-    finding.at_stake_fraction = find_saved(c, kLeft, [&](LabelId label) {
-      return c.thread->role(label) == TrainingRole::kOptimizerStep;
-    });
-  }
+  const bool is_fused = has_fused(name);
+  finding.at_stake_fraction = share * (1 - (is_fused ? kLeftFused : kLeftForeach));
   finding.title =
       in_percent(share) + " of each step is the optimizer, which updates one parameter at a time";
   finding.figures = {
-      {"optimizer per step", static_cast<double>(c.per_step(steps.total_ns)), Unit::kNs},
-      {"small operators per step", per_step, Unit::kCount}};
-  finding.slices = {steps.longest};
-  finding.fix = "Let it update all parameters with one operator.";
-  finding.code = "torch.optim.AdamW(model.parameters(), ..., fused=True)";
+      {"optimizer per step", static_cast<double>(c.per_step(work.ns)), Unit::kNs},
+      {"operators per step()",
+       static_cast<double>(work.operators) / static_cast<double>(work.steps), Unit::kCount}};
+  finding.slices = {work.longest};
+  finding.fix = is_fused ? "Let it update all parameters with one operator."
+                         : "Let it update all parameters with operators on lists of tensors.";
+  finding.code = "torch.optim." + std::string(name.empty() ? "AdamW" : name) +
+                 "(model.parameters(), ..., " + (is_fused ? "fused=True)" : "foreach=True)");
   found.push_back(std::move(finding));
 }
 
