@@ -12,12 +12,12 @@ parser.add_argument("--fixed", action="store_true", help="there is nothing to fi
 parser.parse_args()
 
 torch.manual_seed(0)
-features = torch.randn(12_288, 512)
+features = torch.randn(24_576, 512)
 labels = features[:, :10].argmax(dim=1)
-loader = DataLoader(TensorDataset(features, labels), batch_size=256, shuffle=True)
+loader = DataLoader(TensorDataset(features, labels), batch_size=512, shuffle=True)
 
 model = nn.Sequential(
-    nn.Linear(512, 2048), nn.ReLU(), nn.Linear(2048, 2048), nn.ReLU(), nn.Linear(2048, 10)
+    nn.Linear(512, 1024), nn.ReLU(), nn.Linear(1024, 1024), nn.ReLU(), nn.Linear(1024, 10)
 )
 criterion = nn.CrossEntropyLoss()
 optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)

@@ -40,7 +40,7 @@ def main() -> None:
     pictures = torch.rand(10_240, 1, 28, 28)
     train_loader = DataLoader(TensorDataset(pictures), batch_size=256, shuffle=True)
     model = VAE()
-    optimizer = optim.Adam(model.parameters(), lr=1e-3)
+    optimizer = optim.Adam(model.parameters(), lr=1e-3, fused=True)
     ends = []
     for _epoch in range(1):
         model.train()

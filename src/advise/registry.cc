@@ -4,25 +4,44 @@
 namespace stepscope {
 namespace {
 
-// clang-format off: a rule per line
 constexpr Rule kRules[] = {
     // Input
-    check_dataloader_in_process, check_dataloader_slow_collate, check_dataloader_too_few_workers,
-    check_dataloader_worker_restart, check_dataset_slow_item,
+    check_dataloader_in_process,
+    check_dataloader_slow_collate,
+    check_dataloader_too_few_workers,
+    check_dataloader_worker_restart,
+    check_dataset_slow_item,
     // Host
-    check_blocking_io_in_step, check_dispatch_bound, check_garbage_collection, check_python_hotspot,
-    check_thread_oversubscription, check_too_few_threads,
+    check_blocking_io_in_step,
+    check_dispatch_bound,
+    check_garbage_collection,
+    check_python_hotspot,
+    check_thread_oversubscription,
+    check_too_few_threads,
     // PyTorch
-    check_conv_bias_before_batchnorm, check_duplicate_forward, check_for_loop_indexing,
-    check_fp64_compute, check_grad_not_none, check_missing_no_grad, check_redundant_copy,
-    check_single_tensor_optimizer, check_tensor_from_python_list,
+    check_conv_bias_before_batchnorm,
+    check_duplicate_forward,
+    check_for_loop_indexing,
+    check_fp64_compute,
+    check_grad_not_none,
+    check_missing_no_grad,
+    check_redundant_copy,
+    check_single_tensor_optimizer,
+    check_tensor_from_python_list,
     // Devices, memory, the profiler
-    check_communication_bound, check_concurrent_profilers, check_data_parallel,
-    check_ddp_without_nccl, check_full_precision_matmul, check_gpu_idle, check_launch_bound,
-    check_low_occupancy, check_memcpy_bound, check_memory_growth, check_memory_near_limit,
+    check_communication_bound,
+    check_concurrent_profilers,
+    check_data_parallel,
+    check_ddp_without_nccl,
+    check_full_precision_matmul,
+    check_gpu_idle,
+    check_launch_bound,
+    check_low_occupancy,
+    check_memcpy_bound,
+    check_memory_growth,
+    check_memory_near_limit,
     check_profiler_overhead,
 };
-// clang-format on
 
 }  // namespace
 
