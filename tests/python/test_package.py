@@ -70,10 +70,10 @@ def test_every_view_is_a_method_and_agrees_with_the_command(
     found = getattr(trace, view)()
     if view == "findings":  # sentences, and so objects of their own
         assert [vars(finding) for finding in found] == json.loads(printed)["findings"]
-    else:
-        assert found.to_json() == json.loads(printed)
-    assert [list(row) for row in table] == json.loads(printed)["rows"]
-    assert len(table) == len(json.loads(printed)["rows"])
+        return
+    assert found.to_json() == json.loads(printed)
+    assert [list(row) for row in found] == json.loads(printed)["rows"]
+    assert len(found) == len(json.loads(printed)["rows"])
 
 
 def test_sql_is_the_same_as_the_commands(
