@@ -9,7 +9,9 @@ step that it puts at stake is near what the fix really saves. A healthy script g
   .venv/bin/python scripts/zoo.py --only mlp vae  those with these words in their names
   .venv/bin/python scripts/zoo.py --format md     the table of the README
 
-Exits 1 where a total misses its goal. Takes about 15 s for each script, on a quiet machine.
+Exits 1 where a total misses its goal. Takes about 15 s for each script, and wants a quiet machine:
+rows that others' work disturbed have a star. There, OMP_WAIT_POLICY=PASSIVE helps: threads of
+PyTorch then sleep while they wait for each other.
 """
 
 import argparse
@@ -22,6 +24,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -39,8 +42,33 @@ LEAST_OF_PREDICTED = 0.5
 MOST_OF_PREDICTED = 1.2
 MOST_BEYOND = 0.05
 
+MOST_OTHERS_CORES = 0.1
 TIMEOUT_S = 300
 STEP_LINE = re.compile(r"^step: ([0-9.]+) ms$", re.MULTILINE)
+
+
+class OthersUse:
+    """How much of the machine others used, in cores, from its making on."""
+
+    def __init__(self) -> None:
+        self.begin_s = time.monotonic()
+        self.machine_s, self.own_s = self.machine_use_s(), self.own_use_s()
+
+    @staticmethod
+    def machine_use_s() -> float:
+        with open("/proc/stat") as file:
+            user, nice, system = map(int, file.readline().split()[1:4])
+        return (user + nice + system) / os.sysconf("SC_CLK_TCK")
+
+    @staticmethod
+    def own_use_s() -> float:
+        times = os.times()
+        return sum(times[:4])
+
+    def cores(self) -> float:
+        machine_s = self.machine_use_s() - self.machine_s
+        own_s = self.own_use_s() - self.own_s
+        return max(0.0, machine_s - own_s) / (time.monotonic() - self.begin_s)
 
 
 class ScriptError(Exception):
@@ -79,6 +107,11 @@ class Result:
     script: Script
     real_gain: float | None  # of the step's time; nothing for a healthy one
     findings: tuple[Finding, ...]  # most important first
+    others_cores: float  # that other programs used meanwhile
+
+    @property
+    def is_disturbed(self) -> bool:
+        return self.others_cores > MOST_OTHERS_CORES
 
     @property
     def first(self) -> Finding | None:
@@ -120,7 +153,7 @@ class Result:
     def cells(self) -> list[str]:
         predicted = self.predicted_gain
         return [
-            self.script.name,
+            self.script.name + (" *" if self.is_disturbed else ""),
             self.script.expected,
             self.first.id if self.first else "none",
             format_verdict(self.is_right),
@@ -192,12 +225,14 @@ def find_findings(script: Script, folder: pathlib.Path) -> tuple[Finding, ...]:
 def examine(script: Script, repeats: int) -> Result:
     with tempfile.TemporaryDirectory(prefix="zoo-", dir=BUILD) as name:
         folder = pathlib.Path(name)
+        others = OthersUse()
         slow_ms, fixed_ms = [], []  # of a healthy one there is nothing to compare
         for _ in range(0 if script.is_healthy else repeats):
             slow_ms.append(measure_step_ms(script, [], folder))
             fixed_ms.append(measure_step_ms(script, ["--fixed"], folder))
         real_gain = 1 - min(fixed_ms) / min(slow_ms) if slow_ms else None
-        return Result(script, real_gain, find_findings(script, folder))
+        findings = find_findings(script, folder)
+        return Result(script, real_gain, findings, others.cores())
 
 
 @dataclass(frozen=True)
@@ -272,18 +307,9 @@ def main() -> int:
 
     BUILD.mkdir(exist_ok=True)
     scripts = read_manifest()
-    if os.getloadavg()[0] > 1:
-        print("zoo: the machine is busy with other things; gains may be wrong", file=sys.stderr)
-    ids = [script.expected for script in scripts]
-    widths = [
-        max(map(len, (s.name for s in scripts))),
-        max(map(len, ids)),
-        max(map(len, ids)),
-        5,
-        9,
-        9,
-        6,
-    ]
+    name_width = max(len(script.name) for script in scripts) + 2  # and its star
+    id_width = max(len(script.expected) for script in scripts)
+    widths = (name_width, id_width, id_width, 5, 9, 9, 6)
     show = functools.partial(print_text_row, widths)
     if options.format == "text":
         show(COLUMNS)
@@ -303,6 +329,8 @@ def main() -> int:
     totals = sum_up(results)
     for total in totals:
         print(f"- {total}" if options.format == "md" else total)
+    if disturbed := sum(result.is_disturbed for result in results):
+        print(f"{disturbed} of {len(results)} were disturbed (*) by other work on this machine")
     if failed:
         print(f"failed: {', '.join(failed)}")
     return 0 if not failed and all(total.is_met for total in totals) else 1
