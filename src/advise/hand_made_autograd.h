@@ -79,12 +79,16 @@ class HandMadeAutograd {
                      builder.label("fwdbwd", "fwdbwd", SliceKind::kOther));
     now_ns_ += 1000 * dur_us;
   }
-  // A gradient goes to its parameter: written, or added to what is there.
-  void accumulate(bool is_added = false, int64_t dur_us = 1) {
+  // A gradient goes to its parameter: written, or added to what is there and given back.
+  void accumulate(bool is_added = false, int64_t dur_us = 1, int64_t bytes = 0) {
     made.op("autograd::engine::evaluate_function: torch::autograd::AccumulateGrad", now_ns_,
             1000 * dur_us);
     made.op("torch::autograd::AccumulateGrad", now_ns_ + 1, 1000 * dur_us - 2);
     if (is_added) made.op("aten::add_", now_ns_ + 2, 1000 * dur_us - 4);
+    if (bytes > 0) {
+      made.builder().add_allocation(made.thread(),
+                                    {.time_ns = now_ns_ + 1000 * dur_us - 2, .bytes = -bytes});
+    }
     now_ns_ += 1000 * dur_us;
   }
   void pass(int64_t dur_us) { now_ns_ += 1000 * dur_us; }

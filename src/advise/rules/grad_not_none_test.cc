@@ -6,7 +6,7 @@ namespace stepscope {
 namespace {
 
 // A step of 1 ms with so much filling, in zero_grad or elsewhere, and as much adding.
-Findings check(int64_t fill_us, bool is_in_zero_grad = true) {
+Findings check(int64_t fill_us, bool is_in_zero_grad = true, int64_t bytes = 1000) {
   HandMadeAutograd made;
   made.steps(10, [&] {
     made.scope("Optimizer.zero_grad#SGD.zero_grad", [&] {
@@ -16,7 +16,7 @@ Findings check(int64_t fill_us, bool is_in_zero_grad = true) {
     const auto node = made.forward("aten::addmm", 200);
     made.backward([&] {
       made.node("AddmmBackward0", 800 - 2 * fill_us, node);
-      made.accumulate(true, fill_us);
+      made.accumulate(true, fill_us, bytes);
     });
   });
   return made.check(check_grad_not_none);
@@ -31,6 +31,13 @@ TEST(GradNotNone, FindsFillingAndAdding) {
 TEST(GradNotNone, ALittleIsNone) {
   EXPECT_FALSE(check(11).empty());
   EXPECT_TRUE(check(9).empty());
+}
+
+TEST(GradNotNone, MemoryThatWouldComeFromTheSystemInEachStepIsNone) {
+  EXPECT_FALSE(check(100, true, 256 << 10).empty());
+  EXPECT_TRUE(check(100, true, (256 << 10) + 1).empty());
+  EXPECT_TRUE(check(100, true, (32 << 20) - 1).empty());
+  EXPECT_FALSE(check(100, true, 32 << 20).empty());
 }
 
 TEST(GradNotNone, FillingOtherTensorsIsNone) { EXPECT_TRUE(check(100, false).empty()); }
