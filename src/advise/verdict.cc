@@ -55,7 +55,9 @@ std::string start_up_line(const Case& c) {
   std::string line =
       "Apart from the steps: " + in_time(c.steady.start_up_ns) + " before the first one";
   if (c.steady.warm_up_ns > c.steady.mean_ns) {
-    line += ", " + in_time(c.steady.warm_up_ns) + " more for the first than for others";
+    const uint64_t count = c.steady.warm_up_steps;
+    line += ", " + in_time(c.steady.warm_up_ns) + " more for the first " +
+            (count == 1 ? "" : std::to_string(count) + " ") + "than for others";
   }
   return line + ".";
 }
