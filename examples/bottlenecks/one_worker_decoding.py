@@ -16,7 +16,7 @@ from torch.utils.data import DataLoader, Dataset
 class Spectrograms(Dataset):
     def __init__(self, count: int) -> None:
         random = np.random.default_rng(0)
-        clips = [random.normal(0, 20, (64, 100)).astype(np.int8) for _ in range(40)]
+        clips = [random.normal(0, 20, (64, 200)).astype(np.int8) for _ in range(40)]
         self.files = [bz2.compress(clips[i % 40].tobytes()) for i in range(count)]
 
     def __len__(self) -> int:
@@ -24,14 +24,14 @@ class Spectrograms(Dataset):
 
     def __getitem__(self, index: int) -> tuple[torch.Tensor, int]:
         raw = bz2.decompress(self.files[index])
-        clip = np.frombuffer(raw, dtype=np.int8).reshape(64, 100)
+        clip = np.frombuffer(raw, dtype=np.int8).reshape(64, 200)
         return torch.from_numpy(clip.astype(np.float32) / 64), index % 12
 
 
 class KeywordSpotter(nn.Module):
     def __init__(self) -> None:
         super().__init__()
-        self.conv = nn.Conv1d(64, 48, 5, stride=4)
+        self.conv = nn.Conv1d(64, 48, 8, stride=8)
         self.out = nn.Linear(48, 12)
 
     def forward(self, clips: torch.Tensor) -> torch.Tensor:
@@ -39,7 +39,7 @@ class KeywordSpotter(nn.Module):
 
 
 def run(workers: int) -> float:
-    loader = DataLoader(Spectrograms(2400), batch_size=48, num_workers=workers)
+    loader = DataLoader(Spectrograms(1600), batch_size=32, num_workers=workers)
     model = KeywordSpotter()
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
     ends = []
