@@ -1,6 +1,7 @@
 """Pictures are blurred, cropped and made noisy with NumPy, between two steps of the model.
 
-Expected: dataloader-in-process. Fixed: the same in two workers.
+Expected: dataloader-in-process. Fixed: the same in two workers. They keep both cores busy, so the small
+model is left one thread.
 """
 
 import argparse
@@ -47,6 +48,7 @@ if __name__ == "__main__":
     torch.manual_seed(0)
     data = AugmentedPictures(2800, Augment(96))
     if options.fixed:
+        torch.set_num_threads(1)
         loader = DataLoader(data, batch_size=56, num_workers=2, persistent_workers=True)
     else:
         loader = DataLoader(data, batch_size=56, num_workers=0)
