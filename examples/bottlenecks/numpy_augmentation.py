@@ -1,7 +1,7 @@
 """Pictures are blurred, cropped and made noisy with NumPy, between two steps of the model.
 
-Expected: dataloader-in-process. Fixed: the same in two workers. They keep both cores busy, so
-the small model is left one thread.
+Expected: dataloader-in-process. Fixed: the same in two workers, which keep both cores busy, so that
+the small model gets one thread.
 """
 
 import argparse
