@@ -212,8 +212,10 @@ def measure_step_ms(script: Script, options: Sequence[str], folder: pathlib.Path
     return float(found[-1])
 
 
-def find_findings(script: Script, folder: pathlib.Path) -> tuple[Finding, ...]:
-    recording = folder / script.name
+def find_findings(
+    script: Script, folder: pathlib.Path, keep: pathlib.Path | None
+) -> tuple[Finding, ...]:
+    recording = (keep or folder) / script.name
     run([STEPSCOPE, "run", "-q", "-o", recording, script.path], folder)
     report = run([STEPSCOPE, "report", recording, "--view", "findings", "--format", "json"], folder)
     return tuple(
@@ -222,7 +224,7 @@ def find_findings(script: Script, folder: pathlib.Path) -> tuple[Finding, ...]:
     )
 
 
-def examine(script: Script, repeats: int) -> Result:
+def examine(script: Script, repeats: int, keep: pathlib.Path | None) -> Result:
     with tempfile.TemporaryDirectory(prefix="zoo-", dir=BUILD) as name:
         folder = pathlib.Path(name)
         others = OthersUse()
@@ -231,7 +233,7 @@ def examine(script: Script, repeats: int) -> Result:
             slow_ms.append(measure_step_ms(script, [], folder))
             fixed_ms.append(measure_step_ms(script, ["--fixed"], folder))
         real_gain = 1 - min(fixed_ms) / min(slow_ms) if slow_ms else None
-        findings = find_findings(script, folder)
+        findings = find_findings(script, folder, keep)
         return Result(script, real_gain, findings, others.cores())
 
 
@@ -303,7 +305,13 @@ def main() -> int:
     parser.add_argument("--only", nargs="+", default=[], metavar="WORD", help="of these names")
     parser.add_argument("--format", choices=("text", "md"), default="text")
     parser.add_argument("--repeats", type=int, default=2, help="of each unprofiled run (2)")
+    parser.add_argument(
+        "--keep", type=pathlib.Path, metavar="FOLDER", help="leave the recordings in this folder"
+    )
     options = parser.parse_args()
+    if options.keep is not None:
+        options.keep = options.keep.resolve()
+        options.keep.mkdir(parents=True, exist_ok=True)
 
     BUILD.mkdir(exist_ok=True)
     scripts = read_manifest()
@@ -316,7 +324,7 @@ def main() -> int:
     results, failed = [], []
     for script in choose(scripts, options.only):
         try:
-            results.append(examine(script, options.repeats))
+            results.append(examine(script, options.repeats, options.keep))
         except ScriptError as error:
             failed.append(script.name)
             print(f"zoo: {script.name}: {error}", file=sys.stderr)

@@ -6,6 +6,8 @@
 namespace stepscope {
 namespace {
 
+constexpr double kBusyMachine = 0.95;  // of the cores: then waiting may be for a core
+
 class CounterMeans {
  public:
   CounterMeans(const Trace& trace, uint32_t process, const IntervalSet& times)
@@ -68,6 +70,13 @@ CpuUse CpuUse::find(const Trace& trace, uint32_t process, const IntervalSet& tim
   use.stolen_cores = means.mean("machine CPU", "steal");
   use.run_queue = means.mean("run queue", "");
   use.torch_threads = means.last("PyTorch threads");
+  const double running = means.mean("first thread", "running");
+  if (running >= 0) {
+    const double queued = std::max(0.0, means.mean("first thread", "queued"));
+    use.waiting = std::max(0.0, 1 - running - queued);
+  } else if (use.used_cores >= 0 && use.machine_cores < kBusyMachine * use.cores) {
+    use.waiting = 1 - std::min(1.0, use.used_cores);
+  }
   return use;
 }
 

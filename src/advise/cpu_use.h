@@ -16,6 +16,9 @@ struct CpuUse {
   double machine_cores = -1;  // by everything on the machine
   double iowait_cores = -1;   // of the machine
   double stolen_cores = -1;   // by the hypervisor's other guests
+  // How much of its time the process's first thread neither ran nor wanted a core. Where no counter
+  // says that: what the program left of one core, if others left one free.
+  double waiting = -1;
   double torch_threads = -1;  // that PyTorch's operators may use
   double run_queue = -1;      // tasks that run or want to, of the whole machine
 

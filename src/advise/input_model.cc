@@ -12,6 +12,7 @@ namespace {
 
 constexpr int64_t kHandOverNs = 300'000;  // a batch's way out of a worker
 constexpr uint32_t kMostWorkers = 8;
+constexpr double kLeastFetchCores = 0.05;  // a fetch that only waits takes some work
 
 // What is left of a step without its input. While the host waits for that, devices go on with what
 // they were given before.
@@ -36,18 +37,17 @@ InputModel::InputModel(const Case& c)
       cores_(knows_cores_ ? c.cpu.cores : 2 * kMostWorkers),
       compute_cores_(1),
       fetch_cores_(1) {
-  // What the CPU counters tell counts only where others left room: a busy machine looks like
-  // waiting.
-  const bool has_room =
-      c.cpu.machine_cores >= 0 && c.cpu.cores > 0 && c.cpu.machine_cores < 0.9 * c.cpu.cores;
-  if (!c.input.is_in_process || c.cpu.used_cores < 0) return;
-  const double used_ns = c.cpu.used_cores * static_cast<double>(step_ns_);
+  if (!c.input.is_in_process) return;
   const auto fetch_ns = static_cast<double>(fetch_ns_);
   const auto rest_ns = static_cast<double>(rest_ns_);
-  if (used_ns > fetch_ns + rest_ns && rest_ns > 0) {
-    compute_cores_ = std::clamp((used_ns - fetch_ns) / rest_ns, 1.0, double{cores_ * 1.0});
-  } else if (has_room && fetch_ns > 0) {
-    fetch_cores_ = std::clamp((used_ns - rest_ns) / fetch_ns, 0.05, 1.0);
+  if (c.cpu.waiting >= 0 && fetch_ns > 0) {
+    const double waiting_ns = c.cpu.waiting * static_cast<double>(step_ns_);
+    fetch_cores_ = std::clamp(1 - waiting_ns / fetch_ns, kLeastFetchCores, 1.0);
+  }
+  if (c.cpu.used_cores >= 0 && rest_ns > 0) {
+    const double used_ns = c.cpu.used_cores * static_cast<double>(step_ns_);
+    compute_cores_ = std::clamp((used_ns - fetch_ns * fetch_cores_) / rest_ns, 1.0,
+                                static_cast<double>(cores_));
   }
 }
 

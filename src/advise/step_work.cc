@@ -1,6 +1,7 @@
 #include "advise/step_work.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "advise/recording_cost.h"
 #include "analyze/walk_in_time.h"
@@ -16,6 +17,7 @@ struct Context {
   bool is_in_operator = false;
   bool is_in_torch = false;
   bool is_outermost_operator = false;  // the slice itself is one
+  bool is_user_function = false;       // the slice itself is one
 };
 
 class Walk {
@@ -24,6 +26,12 @@ class Walk {
       : trace_(trace), thread_(thread), user_(user), cost_(trace) {
     const size_t labels = trace.labels().size();
     open_.resize(labels);
+    for (uint32_t i = 0; i < labels; ++i) {
+      const Label& label = trace.labels()[LabelId{i}];
+      is_fetch_.push_back(thread.role(LabelId{i}) == TrainingRole::kInput ||
+                          (trace.string(label.name) == "fetch" &&
+                           trace.string(label.category) == "phase"));
+    }
     for (size_t part = 0; part < kParts; ++part) {
       by_label[part].resize(labels);
       by_function[part].resize(labels);
@@ -51,13 +59,16 @@ class Walk {
   void enter(LabelId label) {
     Context context = contexts_.empty() ? Context{} : contexts_.back();
     context.is_outermost_operator = false;
+    context.is_user_function = user_.is_user_function(label);
     const SliceKind kind = trace_.labels()[label].kind;
     if (thread_.role(label) == TrainingRole::kInput) context.part = Part::kInput;
+    // What a fetch does is not the work of the function that asked for the batch.
+    if (is_fetch_[index(label)]) context.function = LabelId{UINT32_MAX};
     if (kind == SliceKind::kOperator) {
       context.is_outermost_operator = !context.is_in_operator;
       context.is_in_operator = true;
     }
-    if (user_.is_user_function(label)) {
+    if (context.is_user_function) {
       context.function = label;
       context.is_in_operator = false;  // a Python operator's own code
       context.is_in_torch = false;
@@ -87,6 +98,14 @@ class Walk {
     function.calls += context.function == label;
     function.operators += context.is_outermost_operator;
     function.python_calls += kind == SliceKind::kPython;
+    if (contexts_.size() < 2 || !contexts_[contexts_.size() - 2].is_user_function) return;
+    count_repeat(contexts_[contexts_.size() - 2].function, label, part);
+  }
+
+  void count_repeat(LabelId caller, LabelId callee, size_t part) {
+    const uint64_t calls = ++calls_[part][uint64_t{index(caller)} << 32 | index(callee)];
+    uint64_t& repeats = by_function[part][index(caller)].repeats;
+    repeats = std::max(repeats, calls);
   }
 
   void on_close(const Nesting::Slice& slice) {
@@ -120,9 +139,12 @@ class Walk {
   const TrainingThread& thread_;
   const UserCode& user_;
   RecordingCost cost_;
+  std::vector<bool> is_fetch_;  // by label
   Nesting nesting_;
   std::vector<Context> contexts_;  // as the stack of nesting_
   std::vector<uint32_t> open_;     // by label
+  // By a function of the user's and what it calls itself.
+  std::array<std::unordered_map<uint64_t, uint64_t>, kParts> calls_;
 };
 
 }  // namespace
@@ -134,6 +156,7 @@ void FunctionWork::add(const FunctionWork& other) {
   torch_ns += other.torch_ns;
   operators += other.operators;
   python_calls += other.python_calls;
+  repeats += other.repeats;
   if (other.longest_ns <= longest_ns) return;
   longest_ns = other.longest_ns;
   longest = other.longest;

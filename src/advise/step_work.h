@@ -33,10 +33,11 @@ struct FunctionWork {
   uint64_t calls = 0;
   int64_t own_ns = 0;
   int64_t operator_ns = 0;  // of these: in operators
-  int64_t torch_ns =
-      0;  // of these: in PyTorch's Python code but in no operator, and garbage collection
+  // Of these: in PyTorch's Python code but in no operator, and garbage collection.
+  int64_t torch_ns = 0;
   uint64_t operators = 0;     // outermost ones
   uint64_t python_calls = 0;  // of library functions, and of itself
+  uint64_t repeats = 0;       // calls of what it itself calls most often
   SliceId longest = kNoSlice;
   int64_t longest_ns = -1;
 

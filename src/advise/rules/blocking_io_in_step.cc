@@ -11,7 +11,6 @@ namespace {
 
 constexpr double kOfStep = 0.1;
 constexpr double kMostlyWaiting = 0.5;  // of the function's time
-constexpr double kBusyMachine = 0.95;   // of the cores: then waiting may be for a core
 
 Finding make(const Case& c, int64_t ns, const std::string& where, SliceId slice) {
   Finding finding;
@@ -39,10 +38,9 @@ void check_checkpoints(const Case& c, Findings& found) {
 }
 
 void check_waits(const Case& c, Findings& found) {
-  // What the program did not keep a core busy with; where others kept them all busy it may have
-  // waited for one.
-  if (c.cpu.used_cores < 0 || c.cpu.machine_cores >= kBusyMachine * c.cpu.cores) return;
-  const double waiting = 1 - std::min(1.0, c.cpu.used_cores);
+  if (c.cpu.waiting < 0) return;
+  // For workers it waits as well.
+  const double waiting = c.cpu.waiting - (c.input.has_workers ? c.share(c.input.wait_ns) : 0);
   const FunctionWork* longest = nullptr;
   for (const FunctionWork& function : c.work->functions(Part::kRest)) {
     if (longest == nullptr || function.python_ns() > longest->python_ns()) longest = &function;
@@ -50,11 +48,12 @@ void check_waits(const Case& c, Findings& found) {
   if (longest == nullptr) return;
   const double share = c.share(longest->python_ns());
   if (share < kOfStep || waiting < kMostlyWaiting * share) return;
-  if (c.share(c.input.wait_ns) > share) return;  // the waiting may be there
+  // Waiting that may be in the making of batches.
+  if (!c.input.has_workers && c.share(c.input.wait_ns) > share) return;
   Finding finding = make(c, longest->python_ns(), c.place(longest->label), longest->longest);
   finding.title = in_percent(share) + " of each step waits in " + finding.where +
                   ", with no core busy: for a disk, a network or a clock";
-  finding.figures.push_back({"cores used", c.cpu.used_cores, Unit::kNone});
+  finding.figures.push_back({"waiting", c.cpu.waiting, Unit::kFraction});
   finding.fix = "Let a thread do it while the training goes on, do it less often, or not at all.";
   finding.code =
       "writer = concurrent.futures.ThreadPoolExecutor(1)\n...\nwriter.submit(log, step, loss)";

@@ -49,5 +49,26 @@ TEST(BlockingIoInStep, IsToldFromWorkByTheUseOfTheCpu) {
 
 TEST(BlockingIoInStep, ABusyMachineTellsNothing) { EXPECT_TRUE(check_wait(0.72, 1.95).empty()); }
 
+// The same, where the first thread's own times are known.
+Findings check_thread(double running, double queued) {
+  HandMadeTraining training(2);
+  training.count("CPU", "user", 1.9);
+  training.count("machine CPU", "busy", 2);
+  training.count("first thread", "running", running);
+  training.count("first thread", "queued", queued);
+  for (int i = 0; i < 10; ++i) {
+    training.step([&] {
+      training.op("aten::mm", 700);
+      training.function("send", [&] { training.pass(300); });
+    });
+  }
+  return training.check(check_blocking_io_in_step);
+}
+
+TEST(BlockingIoInStep, TheThreadsOwnTimesTellIt) {
+  EXPECT_EQ(check_thread(0.75, 0).size(), 1u) << "whatever other threads did";
+  EXPECT_TRUE(check_thread(0.75, 0.2).empty()) << "it waited for a core";
+}
+
 }  // namespace
 }  // namespace stepscope

@@ -7,6 +7,9 @@ namespace stepscope {
 namespace {
 
 constexpr double kMostOfFetch = 0.5;
+// PyTorch's own is slow on what the dataset gives: numbers, lists, many small things.
+constexpr double kMostOfFetchOfTorch = 0.8;
+constexpr double kLeastWaitForTorch = 0.1;
 constexpr double kLeft = 0.1;  // of it, once it is one torch.stack
 
 }  // namespace
@@ -16,7 +19,9 @@ void check_dataloader_slow_collate(const Case& c, Findings& found) {
   if (!c.has_steps() || input.fetch_ns == 0 || input.collate_ns == 0) return;
   const double of_fetch =
       static_cast<double>(input.collate_ns) / static_cast<double>(input.fetch_ns);
-  if (c.share(input.wait_ns) < kWarningAtStake || of_fetch < kMostOfFetch) return;
+  const double least_wait = input.has_own_collate ? kWarningAtStake : kLeastWaitForTorch;
+  const double least_share = input.has_own_collate ? kMostOfFetch : kMostOfFetchOfTorch;
+  if (c.share(input.wait_ns) < least_wait || of_fetch < least_share) return;
   const InputModel model(c);
   const double share = of_fetch < 1 ? of_fetch : 1;
   const int64_t new_step_ns = model.step_ns_with_faster_fetch(share * (1 - kLeft));

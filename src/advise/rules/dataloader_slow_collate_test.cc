@@ -5,7 +5,11 @@
 namespace stepscope {
 namespace {
 
-Findings check(int64_t item_us, int64_t collate_us) {
+constexpr std::string_view kOwn = "/home/me/train.py(7): pad_rows";
+constexpr std::string_view kTorch =
+    "/usr/lib/python3/site-packages/torch/utils/data/_utils/collate.py(340): default_collate";
+
+Findings check(int64_t item_us, int64_t collate_us, std::string_view collate = kOwn) {
   HandMadeTraining training;
   for (int i = 0; i < 10; ++i) {
     training.step([&] {
@@ -13,7 +17,7 @@ Findings check(int64_t item_us, int64_t collate_us) {
         training.mark("fetch", [&] {
           training.function("Rows.__getitem__", [&] { training.pass(item_us); });
           training.mark("collate",
-                        [&] { training.function("pad_rows", [&] { training.pass(collate_us); }); });
+                        [&] { training.python(collate, [&] { training.pass(collate_us); }); });
         });
       });
       training.op("aten::mm", 100'000 - item_us - collate_us);
@@ -33,6 +37,12 @@ TEST(DataloaderSlowCollate, NamesTheFunction) {
 TEST(DataloaderSlowCollate, IsNoneWhereItemsTakeMore) {
   EXPECT_FALSE(check(24'000, 26'000).empty());
   EXPECT_TRUE(check(26'000, 24'000).empty());
+}
+
+TEST(DataloaderSlowCollate, PyTorchsOwnIsExpectedToTakeTime) {
+  EXPECT_EQ(check(5'000, 45'000, kTorch).size(), 1u);
+  EXPECT_TRUE(check(15'000, 35'000, kTorch).empty());
+  EXPECT_TRUE(check(500, 8'000, kTorch).empty()) << "steps hardly wait";
 }
 
 }  // namespace

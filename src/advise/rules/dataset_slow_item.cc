@@ -10,7 +10,7 @@
 namespace stepscope {
 namespace {
 
-constexpr uint64_t kMany = 16;       // small things in one item: a loop
+constexpr uint64_t kMany = 16;       // calls of one thing in one item: a loop
 constexpr double kMostOfItem = 0.5;  // of the time of a fetch
 // What is left of a loop that was made one operation.
 constexpr double kLeft = 0.1;
@@ -35,8 +35,7 @@ uint64_t count_items(const Case& c) {
 }
 
 bool is_loop(const FunctionWork& function, uint64_t items) {
-  const uint64_t things = function.operators + function.python_calls + function.calls;
-  return things / items >= kMany;
+  return std::max(function.repeats, function.calls) / items >= kMany;
 }
 
 }  // namespace
@@ -76,8 +75,8 @@ void check_dataset_slow_item(const Case& c, Findings& found) {
                      {"an item takes",
                       static_cast<double>(input.fetch_ns) / static_cast<double>(items), Unit::kNs},
                      {"of an item", hot_share, Unit::kFraction},
-                     {"operators and calls per item",
-                      static_cast<double>(hot.hottest->operators + hot.hottest->python_calls) /
+                     {"repeats per item",
+                      static_cast<double>(std::max(hot.hottest->repeats, hot.hottest->calls)) /
                           static_cast<double>(items),
                       Unit::kCount}};
   finding.slices = {hot.hottest->longest};

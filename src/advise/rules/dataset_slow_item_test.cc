@@ -39,6 +39,43 @@ TEST(DatasetSlowItem, AFewOperatorsAreNoLoop) {
   EXPECT_TRUE(check(13, 13'000).empty());
 }
 
+// A library may make many calls of its own to do one thing.
+TEST(DatasetSlowItem, WhatALibraryCallsIsNoLoopOfTheItem) {
+  HandMadeTraining training;
+  for (int i = 0; i < 10; ++i) {
+    training.step([&] {
+      training.next([&] {
+        training.mark("fetch", [&] {
+          training.function("Rows.__getitem__", [&] {
+            training.python("/usr/lib/python3/site-packages/numpy/fft.py(3): rfft2", [&] {
+              for (int n = 0; n < 50; ++n) training.op("aten::add_", 100);
+            });
+          });
+        });
+      });
+      training.op("aten::mm", 5'000);
+    });
+  }
+  EXPECT_TRUE(training.check(check_dataset_slow_item).empty());
+}
+
+TEST(DatasetSlowItem, TheCallerOfTheDataLoaderIsNotItsWork) {
+  HandMadeTraining training;
+  for (int i = 0; i < 10; ++i) {
+    training.step([&] {
+      training.function("main", [&] {
+        training.next([&] {
+          training.mark("fetch", [&] {
+            for (int n = 0; n < 50; ++n) training.op("aten::select", 100);
+          });
+        });
+        training.op("aten::mm", 5'000);
+      });
+    });
+  }
+  EXPECT_TRUE(training.check(check_dataset_slow_item).empty());
+}
+
 TEST(DatasetSlowItem, AShortWaitIsNone) { EXPECT_TRUE(check(50, 1'200'000).empty()); }
 
 // As many workers as cores, and the training still waits: the item itself must become cheaper.

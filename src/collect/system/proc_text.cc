@@ -106,6 +106,11 @@ bool parse_net_dev(std::string_view text, NetworkBytes& bytes) {
   return has_lines;
 }
 
+bool parse_schedstat(std::string_view text, ThreadTimes& times) {
+  NumberWords numbers(text);
+  return numbers.next(times.running_ns) && numbers.next(times.queued_ns);
+}
+
 void parse_pids(std::string_view text, std::vector<int32_t>& pids) {
   NumberWords numbers(text);
   uint64_t pid = 0;

@@ -47,6 +47,13 @@ struct NetworkBytes {
 bool parse_net_dev(std::string_view text, NetworkBytes& bytes);
 bool leads_out_of_machine(std::string_view interface_name);
 
+// /proc/<pid>/schedstat: of a process's first thread.
+struct ThreadTimes {
+  uint64_t running_ns = 0;
+  uint64_t queued_ns = 0;  // it wanted to run, but no core was free
+};
+bool parse_schedstat(std::string_view text, ThreadTimes& times);
+
 // Appends the numbers of a list like that of /proc/<pid>/task/<tid>/children.
 void parse_pids(std::string_view text, std::vector<int32_t>& pids);
 

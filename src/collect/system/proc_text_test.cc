@@ -74,6 +74,15 @@ TEST(ParseNetDev, SumsInterfacesThatLeadOut) {
   EXPECT_EQ(bytes.sent, 2066245u + 7u);
 }
 
+TEST(ParseSchedstat, ReadsTheTimesOfAThread) {
+  ThreadTimes times;
+  ASSERT_TRUE(parse_schedstat("20479215 68658 12\n", times));
+  EXPECT_EQ(times.running_ns, 20479215u);
+  EXPECT_EQ(times.queued_ns, 68658u);
+  EXPECT_FALSE(parse_schedstat("", times));
+  EXPECT_FALSE(parse_schedstat("17", times));
+}
+
 TEST(ParsePids, ReadsAListOfNumbersUpToWhatIsNone) {
   std::vector<int32_t> pids;
   parse_pids("12 4194304 7 ", pids);
@@ -101,6 +110,8 @@ TEST(ProcText, NoTextMakesItFail) {
         parse_process_io(one, io);
         parse_net_dev(one, bytes);
         parse_pids(one, pids);
+        ThreadTimes times;
+        parse_schedstat(one, times);
       }
     }
   }

@@ -23,6 +23,8 @@ constexpr FixedCounter kFixed[] = {
     {"CPU", "user", "cores", &SystemValues::user_cores},
     {"CPU", "system", "cores", &SystemValues::system_cores},
     {"CPU", "iowait", "cores", &SystemValues::iowait_cores},
+    {"first thread", "running", "fraction", &SystemValues::running},
+    {"first thread", "queued", "fraction", &SystemValues::queued},
     {"memory", "RSS", "bytes", &SystemValues::own_resident_bytes},
     {"memory", "RSS tree", "bytes", &SystemValues::resident_bytes},
     {"page faults", "minor", "count/s", &SystemValues::minor_faults_per_s},

@@ -1,5 +1,5 @@
 // SystemCounters: what the machine and the process tree are doing, as counters of the recording:
-// CPU time (user, system, iowait), use of each core, run queue, resident memory, page faults, bytes
+// CPU time (user, system, iowait), how the first thread spends its time, use of each core, run queue, resident memory, page faults, bytes
 // read and written on disk and network. Read from /proc ten times a second by the drain thread, at
 // well under 0.1 % of a core.
 //

@@ -72,6 +72,21 @@ TEST(SystemReader, CpuUseIsWhatTheProcessClockSays) {
   EXPECT_GT(cores, 0.1) << "one thread was spinning all the time";
 }
 
+TEST(SystemReader, TheFirstThreadRunsOrWaits) {
+  SystemReader reader(false);
+  reader.read();
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  const SystemValues& asleep = reader.read();
+  if (std::isnan(asleep.running)) GTEST_SKIP() << "no /proc/self/schedstat here";
+  EXPECT_LT(asleep.running, 0.5);
+  EXPECT_LT(asleep.queued, 0.5);
+  const double end = read_cpu_seconds(CLOCK_MONOTONIC) + 0.2;
+  while (read_cpu_seconds(CLOCK_MONOTONIC) < end) {
+  }
+  const SystemValues& spinning = reader.read();
+  EXPECT_GT(spinning.running + spinning.queued, 0.5);
+}
+
 // 0.3 s of CPU time each, in children that live through some readings, whatever the machine's load.
 TEST(SystemReader, TimeOfChildrenCountsOnceThoughTheyAreReaped) {
   SystemReader reader(false);

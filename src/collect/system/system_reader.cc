@@ -53,6 +53,7 @@ SystemReader::SystemReader(bool keeps_budget)
     : keeps_budget_(keeps_budget),
       buffer_(std::make_unique_for_overwrite<char[]>(kBufferBytes)),
       tree_(proc_, {buffer_.get(), kBufferBytes}),
+      first_thread_file_(proc_, "self/schedstat"),
       machine_file_(proc_, "stat"),
       network_file_(proc_, "self/net/dev"),
       tree_budget_(kTreeShare, kMaxPauseNs),
@@ -97,7 +98,10 @@ const SystemValues& SystemReader::read() {
   last_read_ns_ = now_ns;
   run(machine_budget_, [&] { read_machine(); });
   discover(now_ns);
-  run(tree_budget_, [&] { read_tree(read_clock_ns(CLOCK_MONOTONIC)); });
+  run(tree_budget_, [&] {
+    read_tree(read_clock_ns(CLOCK_MONOTONIC));
+    read_first_thread(read_clock_ns(CLOCK_MONOTONIC));
+  });
   run(network_budget_, [&] { read_network(read_clock_ns(CLOCK_MONOTONIC)); });
   return values_;
 }
@@ -150,6 +154,23 @@ void SystemReader::read_tree(int64_t now_ns) {
     values_.read_bytes_per_s = rate(kReadBytes);
     values_.written_bytes_per_s = rate(kWrittenBytes);
   }
+}
+
+void SystemReader::read_first_thread(int64_t now_ns) {
+  const int64_t elapsed_ns = now_ns - first_thread_ns_;
+  if (first_thread_ns_ != 0 && elapsed_ns < kMinElapsedNs) return;
+  ThreadTimes now;
+  if (!parse_schedstat(first_thread_file_.read({buffer_.get(), kBufferBytes}), now)) return;
+  if (first_thread_ns_ != 0) {
+    const auto share = [&](uint64_t ThreadTimes::*time) {
+      const uint64_t ns = growth(first_thread_before_.*time, now.*time);
+      return std::min(1.0, static_cast<double>(ns) / static_cast<double>(elapsed_ns));
+    };
+    values_.running = share(&ThreadTimes::running_ns);
+    values_.queued = share(&ThreadTimes::queued_ns);
+  }
+  first_thread_before_ = now;
+  first_thread_ns_ = now_ns;
 }
 
 // Shares of what the system's own clock ticks counted, not of the time between two readings: they

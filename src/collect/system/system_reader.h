@@ -27,6 +27,9 @@ struct SystemValues {
   double own_resident_bytes = kUnknown, resident_bytes = kUnknown;
   double minor_faults_per_s = kUnknown, major_faults_per_s = kUnknown;
   double read_bytes_per_s = kUnknown, written_bytes_per_s = kUnknown;
+  // Of the process's first thread, per time. What is in neither of them, it waited for a disk, a
+  // network, a lock or a clock.
+  double running = kUnknown, queued = kUnknown;
   // Of the machine.
   double busy_cores = kUnknown, machine_iowait_cores = kUnknown, stolen_cores = kUnknown;
   double run_queue = kUnknown;
@@ -59,6 +62,7 @@ class SystemReader {
 
  private:
   void read_tree(int64_t now_ns);
+  void read_first_thread(int64_t now_ns);
   void read_machine();
   void read_network(int64_t now_ns);
   void discover(int64_t now_ns);
@@ -69,17 +73,19 @@ class SystemReader {
   std::unique_ptr<char[]> buffer_;
   ProcFolder proc_;
   ProcessTree tree_;
+  ProcFile first_thread_file_;
   ProcFile machine_file_;
   ProcFile network_file_;
   SystemValues values_;
   std::vector<uint32_t> shown_cores_;
 
   CpuBudget tree_budget_, machine_budget_, network_budget_, discovery_budget_;
-  int64_t last_read_ns_ = 0, tree_ns_ = 0, network_ns_ = 0, discovery_ns_ = 0;
+  int64_t last_read_ns_ = 0, tree_ns_ = 0, first_thread_ns_ = 0, network_ns_ = 0, discovery_ns_ = 0;
   double user_backlog_ns_ = 0, system_backlog_ns_ = 0;
   bool has_machine_ = false;
   double core_count_ = 1;
   uint64_t forks_ = 0, forks_at_discovery_ = 0;
+  ThreadTimes first_thread_before_;
   CoreTicks all_before_;
   std::vector<CoreTicks> cores_, cores_before_;
   NetworkBytes network_before_;
