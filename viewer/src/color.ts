@@ -1,0 +1,89 @@
+// Colours by name: the same name has the same colour in every view, in every run and in both themes. A name picks a hue and one of three shades; the lightness is fixed
+// per theme, so that the text on it (textOn) always has a contrast of at least 4.5.
+import { theme } from "./theme";
+
+export interface Palette {
+  fills: string[];
+  text: string;
+}
+
+const HUES = 24;
+const SHADES = 3;
+
+// The shades of one hue at the lightness of a theme. Yellow and green look lighter than blue at the same figure: those hues are taken down.
+function fillsOf(lightness: number, saturation: number, spread: number): string[] {
+  const fills: string[] = [];
+  for (let hue = 0; hue < HUES; ++hue) {
+    const degrees = (hue * 360) / HUES;
+    for (let shade = 0; shade < SHADES; ++shade) {
+      const light = lightness + (shade - 1) * spread;
+      fills.push(`hsl(${degrees} ${saturation}% ${light}%)`);
+    }
+  }
+  return fills;
+}
+
+const LIGHT: Palette = { fills: fillsOf(78, 55, 4), text: "#1b1f24" };
+const DARK: Palette = { fills: fillsOf(27, 34, 3), text: "#e8eaed" };
+
+export function palette(): Palette {
+  return theme.value === "dark" ? DARK : LIGHT;
+}
+
+export const COLORS = HUES * SHADES;
+
+// FNV-1a over the name without its trailing number, so that "Linear: Linear_3" and "Linear: Linear_4", or batches and steps, look alike.
+export function colorIndexOf(name: string): number {
+  let end = name.length;
+  while (end > 1 && isDigit(name.charCodeAt(end - 1))) --end;
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < end; ++i) hash = Math.imul(hash ^ name.charCodeAt(i), 0x01000193);
+  hash ^= hash >>> 15;
+  return (hash >>> 0) % COLORS;
+}
+
+function isDigit(code: number): boolean {
+  return code >= 48 && code <= 57;
+}
+
+export function colorOf(name: string): string {
+  return palette().fills[colorIndexOf(name)] ?? "#888";
+}
+
+export function textOn(): string {
+  return palette().text;
+}
+
+// Phases have fixed colours, as they are seen in many places.
+const PHASE_HUES: Record<string, string> = {
+  input: "#d97a2b",
+  forward: "#3b7dd8",
+  backward: "#7a5cc9",
+  optimizer: "#2f9e6e",
+  communication: "#c2478b",
+  copy: "#b39b1f",
+  host: "#6f7b87",
+  idle: "#b9c0c7",
+  kernel: "#3b7dd8",
+  memcpy: "#b39b1f",
+  memset: "#8f8a2f",
+  runtime: "#c2478b",
+  cpu_exec: "#2f9e6e",
+  other: "#8d96a0",
+};
+
+export function phaseColor(phase: string): string {
+  return PHASE_HUES[phase] ?? colorOf(phase);
+}
+
+// For curves: distinct on both grounds.
+export const SERIES_COLORS = [
+  "#3b7dd8",
+  "#d97a2b",
+  "#2f9e6e",
+  "#c2478b",
+  "#7a5cc9",
+  "#b39b1f",
+  "#c0504d",
+  "#3aa6b9",
+];

@@ -1,0 +1,164 @@
+// The frame of the page: which run, which view, light or dark; everything else is in views/.
+import { render } from "preact";
+import { useEffect } from "preact/hooks";
+import "uplot/dist/uPlot.min.css";
+import "./style.css";
+import { currentRun, runs, source } from "./answer";
+import { Banner, clearError, Note, showError } from "./banner";
+import { textOfCount, textOfNs } from "./format";
+import { areKeysShown, isTyping, Keys } from "./keys";
+import { hrefOf, run, setState, view } from "./state";
+import { chooseTheme, theme } from "./theme";
+import { views, type View } from "./views/registry";
+
+const LIVE_PERIOD_MS = 2000;
+
+async function loadRuns(): Promise<void> {
+  try {
+    runs.value = await source.runs();
+    if (runs.value.runs.some((info) => info.is_live))
+      setTimeout(() => void loadRuns(), LIVE_PERIOD_MS);
+  } catch (error) {
+    showError(error);
+    if (runs.value === null) setTimeout(() => void loadRuns().then(clearWhenThere), LIVE_PERIOD_MS);
+  }
+}
+
+function clearWhenThere(): void {
+  if (runs.value !== null) clearError();
+}
+
+function shownViews(): View[] {
+  const known = runs.value;
+  return views.filter((item) => known === null || !item.isShown || item.isShown(known));
+}
+
+function onKey(event: KeyboardEvent): void {
+  if (isTyping(event) || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.key === "?") {
+    areKeysShown.value = !areKeysShown.value;
+  } else if (/^[1-9]$/.test(event.key)) {
+    const item = shownViews()[Number(event.key) - 1];
+    if (item) setState({ view: item.id });
+  } else {
+    return;
+  }
+  event.preventDefault();
+}
+
+function RunChoice() {
+  const known = runs.value?.runs ?? [];
+  const current = currentRun();
+  return (
+    <div class="run">
+      {known.length > 1 ? (
+        <select
+          aria-label="Run"
+          value={String(run.value)}
+          onChange={(event) =>
+            setState({ run: event.currentTarget.value, range: null, area: null, slice: null })
+          }
+        >
+          {known.map((info) => (
+            <option key={info.id} value={String(info.id)}>
+              {info.name}
+            </option>
+          ))}
+        </select>
+      ) : (
+        <span class="run-name" title={current?.path}>
+          {current?.name}
+        </span>
+      )}
+      {current && !current.error && (
+        <span class="quiet run-figures">
+          {textOfNs(current.span_ns)}, {textOfCount(current.slices)} slices
+        </span>
+      )}
+      {current?.is_live && <span class="live">live</span>}
+    </div>
+  );
+}
+
+function Tabs() {
+  return (
+    <nav aria-label="Views">
+      {shownViews().map((item) => (
+        <a
+          key={item.id}
+          href={hrefOf({ view: item.id })}
+          aria-current={item.id === view.value ? "page" : undefined}
+        >
+          {item.title}
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+function Shown() {
+  const known = runs.value;
+  if (known === null) return <Note>Loading…</Note>;
+  const current = currentRun();
+  if (!current) return <Note isError>There is no run {run.value} here.</Note>;
+  if (current.error) {
+    return (
+      <Note isError>
+        {current.path}: {current.error}
+      </Note>
+    );
+  }
+  const item = shownViews().find((candidate) => candidate.id === view.value);
+  if (!item) return <Note isError>There is no view “{view.value}”.</Note>;
+  const Component = item.component;
+  return <Component key={`${item.id} ${run.value}`} />;
+}
+
+function Page() {
+  useEffect(() => {
+    window.addEventListener("keydown", onKey);
+    return () => window.removeEventListener("keydown", onKey);
+  }, []);
+  const title = shownViews().find((item) => item.id === view.value)?.title ?? "";
+  const name = currentRun()?.name ?? "";
+  useEffect(() => {
+    document.title = name === "" ? "Stepscope" : `${name}: ${title} – Stepscope`;
+  }, [name, title]);
+  const other = theme.value === "dark" ? "light" : "dark";
+  return (
+    <>
+      <header>
+        <span class="brand">Stepscope</span>
+        <RunChoice />
+        <Tabs />
+        <div class="switches">
+          <button
+            type="button"
+            onClick={() => chooseTheme(other)}
+            aria-label={`Switch to ${other} colours`}
+            title={`Switch to ${other} colours`}
+          >
+            {other === "dark" ? "☾" : "☀"}
+          </button>
+          <button
+            type="button"
+            onClick={() => (areKeysShown.value = true)}
+            aria-label="Keys"
+            title="Keys (?)"
+          >
+            ?
+          </button>
+        </div>
+      </header>
+      <Banner />
+      <main>
+        <Shown />
+      </main>
+      <Keys />
+    </>
+  );
+}
+
+const root = document.getElementById("page");
+if (root) render(<Page />, root);
+void loadRuns();

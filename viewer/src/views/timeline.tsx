@@ -1,0 +1,4 @@
+// The tab of the timeline.
+export function TimelineView() {
+  return <section class="view" />;
+}
