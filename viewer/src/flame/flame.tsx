@@ -2,6 +2,7 @@
 // or Escape goes back, arrows walk the tree, Enter zooms. The zoom is a path of labels that the owner
 // keeps, so that it can stand in the URL.
 
+import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { theme } from "../theme";
 import { factsOf, sentenceOf } from "./describe";
@@ -191,7 +192,7 @@ function Tooltip({ tree, root, hover }: { tree: FlameTree; root: number; hover: 
 }
 
 // A box beside the pointer that stays on the screen.
-export function FloatingBox(props: { x: number; y: number; children: preact.ComponentChildren }) {
+export function FloatingBox(props: { x: number; y: number; children: ComponentChildren }) {
   const box = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
     const element = box.current!;
