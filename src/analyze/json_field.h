@@ -13,4 +13,7 @@ namespace stepscope {
 // `path` as in SQLite's json_extract. Nothing where the text is no JSON or has no such field.
 std::optional<std::string> find_json_field(std::string_view json, std::string_view path);
 
+// Whether the text is one JSON value.
+bool is_json(std::string_view text);
+
 }  // namespace stepscope
