@@ -64,7 +64,7 @@ struct MemoryFlow {
   bool is_judged = true;  // the categories are a judgement: trace/memory_categories.h
 };
 
-// Without allocations, or where no device has the name, `devices` or the picture is empty.
+// Where no device has the name, `device` is the number of devices and there is no picture.
 MemoryFlow build_memory_flow(const Trace& trace, const MemoryFlowOptions& options);
 
 }  // namespace stepscope

@@ -42,6 +42,9 @@ class MemoryTimeline {
   bool is_judged() const { return counted_.empty(); }
   // Addresses that were taken twice.
   uint64_t unseen_frees() const { return all_.unseen_frees; }
+  // What it is made of, and the category of each; none where the categories are the file's.
+  const AllocationLifetimes& lifetimes() const { return all_; }
+  const std::vector<MemoryCategory>& categories() const { return categories_; }
   // Whether any memory is of that category.
   bool has(MemoryCategory category) const;
   // Whether any memory has a category: without the scopes of a training program all is unknown.
