@@ -1,0 +1,132 @@
+// Two runs: what got faster and what slower per step, and both stacks in one picture.
+import { useMemo } from "preact/hooks";
+import { runs, source, useAnswer } from "../answer";
+import { Note, Waiting } from "../banner";
+import { Choice, FlamePanel } from "../flame/flame_panel";
+import { buildTree } from "../flame/tree";
+import { textOfFraction, textOfNs, type Cell } from "../format";
+import type { RunInfo } from "../source";
+import { run, setState, stateOf } from "../state";
+import { cellOf, DataTable } from "../table";
+import { patternOf } from "./links";
+import { hrefOf } from "../state";
+import "./views.css";
+
+export function Compare() {
+  const known = (runs.value?.runs ?? []).filter((info) => !info.error);
+  if (!runs.value?.can.diff) {
+    return <Note>Comparing needs the server: stepscope view BEFORE AFTER</Note>;
+  }
+  if (known.length < 2) {
+    return <Note>There is one run here. Open two: stepscope view BEFORE AFTER</Note>;
+  }
+  return <CompareOf known={known} />;
+}
+
+function CompareOf({ known }: { known: RunInfo[] }) {
+  const first = known[0]!;
+  const other = known.find((info) => info.id === run.value && info.id !== first.id) ?? known[1]!;
+  const before = Number(stateOf("compare.a", String(first.id)).value);
+  const after = Number(stateOf("compare.b", String(other.id)).value);
+  const choices = known.map((info): [string, string] => [String(info.id), info.name]);
+  return (
+    <section class="view">
+      <div class="view-tools">
+        <Choice
+          title="Before"
+          value={String(before)}
+          options={choices}
+          onChange={(value) => setState({ "compare.a": value, "compare.zoom": null })}
+        />
+        <Choice
+          title="After"
+          value={String(after)}
+          options={choices}
+          onChange={(value) => setState({ "compare.b": value, "compare.zoom": null })}
+        />
+        <button
+          type="button"
+          onClick={() =>
+            setState({ "compare.a": after, "compare.b": before, "compare.zoom": null })
+          }
+        >
+          Swap
+        </button>
+      </div>
+      <Stacks before={before} after={after} />
+      <Changes before={before} after={after} />
+    </section>
+  );
+}
+
+interface Pair {
+  before: number;
+  after: number;
+}
+
+function Changes({ before, after }: Pair) {
+  const answer = useAnswer(
+    (signal) => source.diff(before, after, undefined, signal),
+    [before, after],
+  );
+  const table = answer.data;
+  if (!table) return <Waiting answer={answer} />;
+  const cell = (row: Cell[], column: string) => {
+    if (column === "name") {
+      const name = String(cellOf(table, row, "name"));
+      const section = cellOf(table, row, "section");
+      const isSlice = section === "operators" || section === "functions";
+      return isSlice ? (
+        <a href={hrefOf({ view: "timeline", run: after, q: searchOf(name, String(section)) })}>
+          {name}
+        </a>
+      ) : (
+        name
+      );
+    }
+    const value = cellOf(table, row, column);
+    if ((column !== "change_ns" && column !== "change_fraction") || typeof value !== "number") {
+      return undefined;
+    }
+    const text = column === "change_ns" ? textOfNs(value) : textOfFraction(value);
+    const isCertain = cellOf(table, row, "certain") !== false;
+    const look = value === 0 || !isCertain ? "quiet" : value > 0 ? "worse" : "better";
+    return <span class={look}>{value > 0 ? `+${text}` : text}</span>;
+  };
+  return (
+    <>
+      {table.verdict?.map((line) => (
+        <p class="verdict" key={line}>
+          {line}
+        </p>
+      ))}
+      <div class="table-place">
+        <DataTable id="compare" label="Changes" table={table} cell={cell} />
+      </div>
+    </>
+  );
+}
+
+// Functions of a comparison have their file in front; slices have the line in between.
+function searchOf(name: string, section: string): string {
+  return section === "operators" ? patternOf(name) : name.split(/[\s:]+/).pop()!;
+}
+
+function Stacks({ before, after }: Pair) {
+  const answer = useAnswer(
+    (signal) => source.diffFlame(before, after, 0.0005, signal),
+    [before, after],
+  );
+  const tree = useMemo(() => answer.data && buildTree(answer.data), [answer.data]);
+  if (!tree) return <Waiting answer={answer} />;
+  if (tree.size < 2) return <Note>Neither run has stacks.</Note>;
+  return (
+    <>
+      <h2>
+        Stacks of both: <span class="worse">red</span> has more of the time than before,{" "}
+        <span class="better">blue</span> less
+      </h2>
+      <FlamePanel name="compare" title="Stacks of both runs" tree={tree} />
+    </>
+  );
+}

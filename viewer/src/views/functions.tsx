@@ -1,0 +1,197 @@
+// Where the time of functions goes: a picture of the stacks, the table that pstats and snakeviz have,
+// and the sandwich of a function: who calls it above, what it calls below.
+import { useMemo } from "preact/hooks";
+import { source, useAnswer, version } from "../answer";
+import { Note, Waiting } from "../banner";
+import { Flame } from "../flame/flame";
+import { Choice, FlamePanel } from "../flame/flame_panel";
+import { shortName } from "../flame/layout";
+import { buildTree, heaviestNamed, nameOf, pathText, type FlameTree } from "../flame/tree";
+import type { Cell } from "../format";
+import type { FlameOptions, TableAnswer } from "../source";
+import { run, setState, stateOf } from "../state";
+import { cellOf, DataTable } from "../table";
+import { callsText, FUNCTION_COLUMNS, FUNCTION_TITLES, functionRows } from "./function_rows";
+import { patternOf, ToTimeline } from "./links";
+import "./views.css";
+
+const LEAST = 0.0001;
+
+function useTree(options: FlameOptions | null, depends: readonly unknown[]) {
+  const answer = useAnswer(options && ((signal) => source.flame(run.value, options, signal)), [
+    run.value,
+    version(),
+    ...depends,
+  ]);
+  const tree = useMemo(() => answer.data && buildTree(answer.data), [answer.data]);
+  return { answer, tree };
+}
+
+export function Functions() {
+  const table = useAnswer(
+    (signal) => source.table(run.value, "functions", { limit: 0 }, signal),
+    [run.value, version()],
+  );
+  const rows = useMemo(() => table.data && functionRows(table.data), [table.data]);
+  if (!rows) return <Waiting answer={table} />;
+  return <FunctionsOf rows={rows} />;
+}
+
+function FunctionsOf({ rows }: { rows: TableAnswer }) {
+  const hasFunctions = rows.rows.length > 0;
+  const shown = stateOf("functions.show", hasFunctions ? "python,call" : "all").value;
+  const focus = stateOf("functions.focus").value;
+  const kind = shown === "all" ? undefined : shown;
+  const { answer, tree } = useTree({ kind, least: LEAST }, [kind]);
+  return (
+    <section class="view">
+      <div class="view-tools">
+        <Choice
+          title="Stacks of"
+          value={shown}
+          options={[
+            ["python,call", "functions"],
+            ["python,call,operator", "functions and operators"],
+            ["operator", "operators"],
+            ["all", "everything recorded"],
+          ]}
+          onChange={(value) => setState({ "functions.show": value, "functions.zoom": null })}
+        />
+        {focus !== "" && (
+          <button type="button" onClick={() => setState({ "functions.focus": null })}>
+            Back to all stacks
+          </button>
+        )}
+      </div>
+      {!tree ? (
+        <Waiting answer={answer} />
+      ) : focus !== "" ? (
+        <Sandwich tree={tree} name={focus} kind={kind} />
+      ) : tree.size > 1 ? (
+        <FlamePanel
+          name="functions"
+          title="Stacks of functions"
+          tree={tree}
+          action={{
+            title: "Callers and callees",
+            run: (from, node) => setState({ "functions.focus": nameOf(from, node) }),
+          }}
+        />
+      ) : (
+        <Note>No stacks were recorded: see the table.</Note>
+      )}
+      {hasFunctions ? (
+        <FunctionTable rows={rows} tree={tree} isSandwich={focus !== ""} focus={focus} />
+      ) : (
+        <Note>{rows.stats?.notes?.join(" ") ?? "No functions were recorded."}</Note>
+      )}
+    </section>
+  );
+}
+
+interface FunctionTableProps {
+  rows: TableAnswer;
+  tree: FlameTree | undefined;
+  isSandwich: boolean;
+  focus: string;
+}
+
+function FunctionTable({ rows, tree, isSandwich, focus }: FunctionTableProps) {
+  const labelOfRow = (row: Cell[]) => String(cellOf(rows, row, "label"));
+  const zoom = (row: Cell[]) => {
+    const label = labelOfRow(row);
+    if (isSandwich) {
+      setState({ "functions.focus": label });
+      return;
+    }
+    const node = tree ? heaviestNamed(tree, (name) => name === label) : -1;
+    setState(
+      node >= 0 && tree
+        ? { "functions.zoom": pathText(tree, node), "functions.find": patternOf(label) }
+        : { "functions.focus": label },
+    );
+  };
+  const cell = (row: Cell[], column: string) => {
+    if (column === "calls") {
+      return callsText(cellOf(rows, row, "calls"), cellOf(rows, row, "primitive_calls"));
+    }
+    if (column === "place") {
+      return (
+        <>
+          <ToTimeline name={labelOfRow(row)} /> {String(cellOf(rows, row, "place"))}
+        </>
+      );
+    }
+    return undefined;
+  };
+  return (
+    <div class="table-place">
+      <DataTable
+        id="functions"
+        label="Functions"
+        table={rows}
+        columns={FUNCTION_COLUMNS}
+        titles={FUNCTION_TITLES}
+        cell={cell}
+        onRow={zoom}
+        isSelected={(row) => focus !== "" && labelOfRow(row) === focus}
+        bars={["self_ns", "total_ns"]}
+        sort="-self_ns"
+      />
+    </div>
+  );
+}
+
+interface SandwichProps {
+  tree: FlameTree;
+  name: string;
+  kind: string | undefined;
+}
+
+function Sandwich({ tree, name, kind }: SandwichProps) {
+  let label: number | undefined;
+  for (const [id, text] of tree.names) {
+    if (text === name) {
+      label = id;
+    }
+  }
+  const isKnown = label !== undefined;
+  const options = { kind, label, least: 0.001 };
+  const callers = useTree(isKnown ? { ...options, inverted: true } : null, [kind, label]);
+  const callees = useTree(isKnown ? options : null, [kind, label]);
+  if (!isKnown) {
+    return <Note>{shortName(name)} has too little time to be in the picture.</Note>;
+  }
+  return (
+    <div class="sandwich">
+      <h2>Who calls {shortName(name)}</h2>
+      <Half part={callers} style="flame" name="functions.callers" />
+      <h2>What {shortName(name)} calls</h2>
+      <Half part={callees} style="icicle" name="functions.callees" />
+    </div>
+  );
+}
+
+function Half(props: {
+  part: ReturnType<typeof useTree>;
+  style: "flame" | "icicle";
+  name: string;
+}) {
+  const { answer, tree } = props.part;
+  const zoom = stateOf(`${props.name}.zoom`).value;
+  const find = stateOf("functions.find").value;
+  if (!tree) return <Waiting answer={answer} />;
+  // The whole is the function itself: its own node is the only one at the top.
+  return (
+    <Flame
+      tree={tree}
+      style={props.style}
+      depth={12}
+      cutoff={0.001}
+      search={find}
+      zoom={zoom}
+      onZoom={(path) => setState({ [`${props.name}.zoom`]: path })}
+      title={props.style === "flame" ? "Callers" : "Callees"}
+    />
+  );
+}

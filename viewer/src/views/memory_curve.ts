@@ -1,0 +1,94 @@
+// The rows of `memory --by category` as stacked curves. Between two rows nothing changes.
+import type { TableAnswer } from "../source";
+
+export interface MemoryCurve {
+  device: string;
+  times_ns: Float64Array;
+  // The categories that are ever there, and their bytes.
+  categories: string[];
+  bytes: Float64Array[];
+  peak: number;
+}
+
+export const CATEGORY_COLORS: Record<string, string> = {
+  parameters: "#3b7dd8",
+  gradients: "#c2478b",
+  optimizer_state: "#2f9e6e",
+  activations: "#d97a2b",
+  inputs: "#3aa6b9",
+  temporaries: "#b39b1f",
+  autograd_details: "#7a5cc9",
+  unknown: "#8d96a0",
+};
+
+export function colorOfCategory(category: string): string {
+  return CATEGORY_COLORS[category] ?? CATEGORY_COLORS["unknown"]!;
+}
+
+export function titleOfCategory(category: string): string {
+  return category.replaceAll("_", " ");
+}
+
+export function devicesOf(table: TableAnswer): string[] {
+  const at = table.columns.findIndex((column) => column.name === "device");
+  return [...new Set(table.rows.map((row) => String(row[at] ?? "")))];
+}
+
+export function curveOf(table: TableAnswer, device: string, mostPoints: number): MemoryCurve {
+  const column = (name: string) => table.columns.findIndex((info) => info.name === name);
+  const rows = table.rows.filter((row) => String(row[column("device")] ?? "") === device);
+  const all = table.columns
+    .map((info) => info.name)
+    .filter((name) => name.endsWith("_bytes") && !/^(total|allocated|reserved)_bytes$/.test(name));
+  const used = all.filter((name) => rows.some((row) => Number(row[column(name)] ?? 0) !== 0));
+  const picked = pickedRows(
+    rows.map((row) => used.reduce((sum, name) => sum + Number(row[column(name)] ?? 0), 0)),
+    mostPoints,
+  );
+  const values = (name: string) =>
+    Float64Array.from(picked, (row) => Number(rows[row]![column(name)] ?? 0));
+  const bytes = used.map(values);
+  return {
+    device,
+    times_ns: values("time_ns"),
+    categories: used.map((name) => name.replace(/_bytes$/, "")),
+    bytes,
+    peak: peakOf(bytes),
+  };
+}
+
+// At most about so many rows: of each bucket the first, the one with the largest sum and the last.
+export function pickedRows(sums: readonly number[], most: number): number[] {
+  if (sums.length <= most) return sums.map((_, row) => row);
+  const buckets = Math.max(1, Math.floor(most / 3));
+  const picked: number[] = [];
+  for (let bucket = 0; bucket < buckets; ++bucket) {
+    const begin = Math.floor((bucket * sums.length) / buckets);
+    const end = Math.floor(((bucket + 1) * sums.length) / buckets);
+    let largest = begin;
+    for (let row = begin; row < end; ++row) {
+      if (sums[row]! > sums[largest]!) largest = row;
+    }
+    picked.push(...new Set([begin, largest, end - 1].sort((a, b) => a - b)));
+  }
+  return picked;
+}
+
+function peakOf(bytes: readonly Float64Array[]): number {
+  let peak = 0;
+  const sum = (point: number) => bytes.reduce((total, series) => total + series[point]!, 0);
+  for (let point = 0; point < (bytes[0]?.length ?? 0); ++point) {
+    if (sum(point) > sum(peak)) peak = point;
+  }
+  return peak;
+}
+
+// Each category on top of those before it.
+export function stacked(bytes: readonly Float64Array[]): Float64Array[] {
+  const tops: Float64Array[] = [];
+  for (const series of bytes) {
+    const below = tops.at(-1);
+    tops.push(series.map((value, point) => value + (below?.[point] ?? 0)));
+  }
+  return tops;
+}

@@ -1,0 +1,236 @@
+// Every allocation as a rectangle, time × address, gaps in the address space cut out. Drag selects a
+// range of time to look at, a double click shows all again.
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { source, useAnswer, version } from "../answer";
+import { Note, Waiting } from "../banner";
+import { FloatingBox, prepareCanvas, useWidth } from "../flame/flame";
+import { textOfBytes, textOfCount, textOfNs } from "../format";
+import type { MemoryFlowAnswer } from "../source";
+import { parseRange, run, setState, stateOf, textOfRange } from "../state";
+import { theme } from "../theme";
+import { hrefOfRange } from "./links";
+import { colorOfCategory, titleOfCategory } from "./memory_curve";
+import { boxOf, mapAddresses, rectangleAt, type AddressMap, type MapView } from "./memory_map";
+
+const HEIGHT_PX = 360;
+const LIMIT = 20_000;
+
+export function MemoryFlow({ device }: { device: string }) {
+  const answer = useAnswer(
+    (signal) => source.memoryFlow(run.value, device, LIMIT, signal),
+    [run.value, version(), device],
+  );
+  if (!answer.data) return <Waiting answer={answer} />;
+  if (answer.data.columns.address.length === 0) {
+    return <Note>No allocation of this device has an address: there is no picture of them.</Note>;
+  }
+  return <FlowPicture answer={answer.data} />;
+}
+
+interface Hover {
+  row: number;
+  x: number;
+  y: number;
+}
+
+function FlowPicture({ answer }: { answer: MemoryFlowAnswer }) {
+  const frame = useRef<HTMLDivElement>(null);
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const widthPx = useWidth(frame);
+  const rectangles = answer.columns;
+  const map = useMemo(() => mapAddresses(rectangles), [rectangles]);
+  const whole = useMemo(() => wholeRange(answer), [answer]);
+  const range = parseRange(stateOf("memory.range").value) ?? whole;
+  const [hover, setHover] = useState<Hover | null>(null);
+  const [drag, setDrag] = useState<{ from: number; to: number } | null>(null);
+  const isDark = theme.value === "dark";
+  const view: MapView = { widthPx, heightPx: HEIGHT_PX, ...range };
+  const peak_ns = Number(answer["peak_ns"] ?? NaN);
+
+  useLayoutEffect(() => {
+    const context = prepareCanvas(canvas.current, { widthPx, heightPx: HEIGHT_PX });
+    if (context) {
+      drawFlow(context, answer, map, view, isDark ? "#e3e6ea" : "#1b1f24", peak_ns);
+      drawSelection(context, drag, isDark);
+    }
+  }, [answer, map, widthPx, range.begin_ns, range.end_ns, isDark, drag]);
+
+  const timeAt = (x: number) =>
+    Math.round(range.begin_ns + (x / widthPx) * (range.end_ns - range.begin_ns));
+  const release = () => {
+    if (drag && Math.abs(drag.to - drag.from) > 4) {
+      const [from, to] = [Math.min(drag.from, drag.to), Math.max(drag.from, drag.to)];
+      const zoomed = { begin_ns: timeAt(from), end_ns: timeAt(to) };
+      setState({ "memory.range": textOfRange(zoomed) });
+    }
+    setDrag(null);
+  };
+  return (
+    <div class="memory-flow" ref={frame}>
+      <canvas
+        ref={canvas}
+        role="img"
+        aria-label={`Allocations over time and address: ${textOfCount(rectangles.address.length)} rectangles`}
+        onMouseDown={(event) => setDrag({ from: event.offsetX, to: event.offsetX })}
+        onMouseMove={(event) => {
+          if (drag) setDrag({ from: drag.from, to: event.offsetX });
+          const row = rectangleAt(rectangles, map, view, event.offsetX, event.offsetY);
+          setHover(row < 0 ? null : { row, x: event.clientX, y: event.clientY });
+        }}
+        onMouseUp={release}
+        onMouseLeave={() => {
+          setHover(null);
+          setDrag(null);
+        }}
+        onDblClick={() => setState({ "memory.range": null })}
+      />
+      <div class="memory-axis quiet">
+        <span>{textOfNs(range.begin_ns)}</span>
+        <span>
+          time → · address ↑ ({textOfBytes(map.length)} of used addresses
+          {map.begins.length > 1 ? `, ${map.begins.length - 1} gaps cut out` : ""})
+        </span>
+        <span>{textOfNs(range.end_ns)}</span>
+      </div>
+      <Legend categories={[...new Set(rectangles.category)]} />
+      <p class="quiet">
+        {answer.left_out > 0
+          ? `The ${textOfCount(rectangles.address.length)} largest allocations are shown; ${textOfCount(answer.left_out)} smaller ones are left out. `
+          : ""}
+        Drag to look at a range of time, double click to see all.{" "}
+        <a href={hrefOfRange(range.begin_ns, range.end_ns)}>This range on the timeline</a>
+      </p>
+      {hover && !drag && <FlowTooltip answer={answer} hover={hover} />}
+    </div>
+  );
+}
+
+function wholeRange(answer: MemoryFlowAnswer): { begin_ns: number; end_ns: number } {
+  let begin_ns = Infinity;
+  let end_ns = -Infinity;
+  answer.columns.begin_ns.forEach((begin, row) => {
+    begin_ns = Math.min(begin_ns, begin);
+    end_ns = Math.max(end_ns, answer.columns.end_ns[row]!);
+  });
+  return { begin_ns, end_ns: Math.max(end_ns, begin_ns + 1) };
+}
+
+function drawFlow(
+  context: CanvasRenderingContext2D,
+  answer: MemoryFlowAnswer,
+  map: AddressMap,
+  view: MapView,
+  ink: string,
+  peak_ns: number,
+): void {
+  context.clearRect(0, 0, view.widthPx, view.heightPx);
+  const { columns } = answer;
+  for (let row = 0; row < columns.address.length; ++row) {
+    const box = boxOf(columns, map, view, row);
+    if (box.x > view.widthPx || box.x + box.width < 0) continue;
+    context.fillStyle = colorOfCategory(columns.category[row]!.replaceAll(" ", "_"));
+    context.fillRect(box.x, box.y, Math.max(0.7, box.width), Math.max(0.7, box.height));
+    if (box.width > 4 && box.height > 4) {
+      context.strokeStyle = "rgb(0 0 0 / 35%)";
+      context.lineWidth = 0.5;
+      context.strokeRect(box.x, box.y, box.width, box.height);
+    }
+  }
+  drawGaps(context, map, view, ink);
+  drawPeak(context, view, ink, peak_ns);
+}
+
+function drawGaps(
+  context: CanvasRenderingContext2D,
+  map: AddressMap,
+  view: MapView,
+  ink: string,
+): void {
+  context.strokeStyle = ink;
+  context.globalAlpha = 0.35;
+  context.lineWidth = 0.5;
+  context.setLineDash([2, 4]);
+  for (let part = 1; part < map.offsets.length; ++part) {
+    const offset = map.offsets[part]! - map.gap / 2;
+    const y = view.heightPx - (offset / map.length) * view.heightPx;
+    context.beginPath();
+    context.moveTo(0, y);
+    context.lineTo(view.widthPx, y);
+    context.stroke();
+  }
+  context.setLineDash([]);
+  context.globalAlpha = 1;
+}
+
+function drawPeak(
+  context: CanvasRenderingContext2D,
+  view: MapView,
+  ink: string,
+  peak_ns: number,
+): void {
+  const x = ((peak_ns - view.begin_ns) / (view.end_ns - view.begin_ns)) * view.widthPx;
+  if (!(x >= 0 && x <= view.widthPx)) return;
+  context.strokeStyle = ink;
+  context.lineWidth = 1;
+  context.beginPath();
+  context.moveTo(x, 0);
+  context.lineTo(x, view.heightPx);
+  context.stroke();
+  context.fillStyle = ink;
+  context.font = "11.5px system-ui, sans-serif";
+  context.textAlign = x > view.widthPx - 60 ? "right" : "left";
+  context.fillText("peak", x + (context.textAlign === "right" ? -4 : 4), 12);
+  context.textAlign = "left";
+}
+
+function drawSelection(
+  context: CanvasRenderingContext2D,
+  drag: { from: number; to: number } | null,
+  isDark: boolean,
+): void {
+  if (!drag) return;
+  context.fillStyle = isDark ? "rgb(255 255 255 / 18%)" : "rgb(0 0 0 / 14%)";
+  context.fillRect(Math.min(drag.from, drag.to), 0, Math.abs(drag.to - drag.from), HEIGHT_PX);
+}
+
+function FlowTooltip({ answer, hover }: { answer: MemoryFlowAnswer; hover: Hover }) {
+  const { columns } = answer;
+  const { row } = hover;
+  const lasts = columns.end_ns[row]! - columns.begin_ns[row]!;
+  const facts: [string, string][] = [
+    ["size", textOfBytes(columns.bytes[row]!)],
+    ["category", titleOfCategory(columns.category[row]!)],
+    ["taken at", textOfNs(columns.begin_ns[row]!)],
+    ["held for", textOfNs(lasts)],
+    ["address", `0x${columns.address[row]!.toString(16)}`],
+  ];
+  return (
+    <FloatingBox x={hover.x} y={hover.y}>
+      <strong>{columns.label[row] === "" ? "no operator" : columns.label[row]}</strong>
+      <dl>
+        {facts.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+    </FloatingBox>
+  );
+}
+
+export function Legend({ categories }: { categories: string[] }) {
+  return (
+    <ul class="legend">
+      {categories.map((category) => (
+        <li key={category}>
+          <span
+            class="swatch"
+            style={{ background: colorOfCategory(category.replaceAll(" ", "_")) }}
+          />
+          {titleOfCategory(category)}
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,308 @@
+import { describe, expect, test } from "vitest";
+import type { Cell } from "../format";
+import type { FlameAnswer, RunInfo, TableAnswer } from "../source";
+import { callsText, functionRows } from "./function_rows";
+import { pipelineOf, sumOf } from "./input_stages";
+import { patternOf } from "./links";
+import { curveOf, devicesOf, pickedRows, stacked } from "./memory_curve";
+import { boxOf, mapAddresses, offsetOf, rectangleAt } from "./memory_map";
+import { moduleTree, openRows } from "./module_tree";
+import { rankRows } from "./rank_rows";
+import { choosePlot, columnsOfSchema, numericColumns, pointsOf, remembered } from "./sql_plot";
+
+function table(columns: [string, string][], rows: Cell[][]): TableAnswer {
+  return { view: "test", columns: columns.map(([name, unit]) => ({ name, unit })), rows };
+}
+
+describe("functions", () => {
+  const rows = functionRows(
+    table(
+      [
+        ["name", ""],
+        ["file", ""],
+        ["line", ""],
+        ["calls", "count"],
+        ["primitive_calls", "count"],
+        ["self_ns", "ns"],
+        ["total_ns", "ns"],
+      ],
+      [
+        ["fib", "f.py", 3, 6, 2, 60, 100],
+        ["len", "", null, 1, 1, 5, 5],
+        ["old", "~", 0, 0, 0, null, null],
+      ],
+    ),
+  );
+
+  test("per call is by all calls for the own time, by outer calls for the total", () => {
+    expect(rows.rows[0]).toEqual([6, 2, 60, 10, 100, 50, "f.py:3(fib)", "f.py(3): fib"]);
+    expect(rows.rows[1]!.at(-1)).toBe("len");
+    expect(rows.rows[2]!.slice(2, 6)).toEqual([null, null, null, null]);
+  });
+
+  test("recursion shows both counts", () => {
+    expect(callsText(1200, 2)).toBe("1,200/2");
+    expect(callsText(1200, 1200)).toBe("1,200");
+  });
+
+  test("a name becomes a pattern that matches itself and nothing longer", () => {
+    const text = patternOf("aten::add_(self[0])+$x");
+    const pattern = new RegExp(text.slice(1, -1));
+    expect(pattern.test("aten::add_(self[0])+$x")).toBe(true);
+    expect(pattern.test("aten::add_(self[0])+$xy")).toBe(false);
+  });
+});
+
+describe("modules", () => {
+  const modules = table(
+    [
+      ["name", ""],
+      ["class", ""],
+      ["total_host_ns", "ns"],
+    ],
+    [
+      ["Net", "Net", 100],
+      ["features", "Sequential", 80],
+      ["features.0", "Conv2d", 20],
+      ["features.3", "MaxPool2d", 60],
+      ["layers.0", "Linear", 5],
+      ["layers.1", "Linear", 10],
+    ],
+  );
+
+  test("paths are a tree, heavier siblings first, and lists that are never called have a row", () => {
+    const tree = moduleTree(modules);
+    expect(tree.map((row) => `${" ".repeat(row.depth)}${row.name}`)).toEqual([
+      "Net",
+      " features",
+      "  3",
+      "  0",
+      " layers",
+      "  1",
+      "  0",
+    ]);
+    expect(tree.find((row) => row.path === "layers")).toMatchObject({ row: -1, hasChildren: true });
+  });
+
+  test("what is closed hides all below it and nothing else", () => {
+    const tree = moduleTree(modules);
+    const names = (closed: string[]) =>
+      openRows(modules, tree, new Set(closed)).rows.map((row) => row.path);
+    expect(names(["features"])).toEqual(["Net", "features", "layers", "layers.1", "layers.0"]);
+    expect(names(["Net", "features"])).toEqual(["Net"]);
+    expect(openRows(modules, tree, new Set()).table.rows[4]).toEqual(["layers", null, null]);
+  });
+
+  test("with two models their paths stay at the top", () => {
+    const gan = table(
+      [
+        ["name", ""],
+        ["class", ""],
+        ["total_host_ns", "ns"],
+      ],
+      [
+        ["Maker", "Maker", 9],
+        ["Judge", "Judge", 8],
+        ["net.0", "Linear", 3],
+      ],
+    );
+    expect(moduleTree(gan).map((row) => [row.path, row.depth])).toEqual([
+      ["Maker", 0],
+      ["Judge", 0],
+      ["net", 0],
+      ["net.0", 1],
+    ]);
+  });
+});
+
+describe("memory", () => {
+  const held = table(
+    [
+      ["time_ns", "ns"],
+      ["device", ""],
+      ["parameters_bytes", "bytes"],
+      ["inputs_bytes", "bytes"],
+      ["activations_bytes", "bytes"],
+    ],
+    [
+      [0, "cpu", 10, 0, 0],
+      [5, "cuda:0", 7, 0, 0],
+      [10, "cpu", 10, 0, 30],
+      [20, "cpu", 10, 0, 5],
+    ],
+  );
+
+  test("the curve of a device has the categories that are there, its peak and their sums", () => {
+    expect(devicesOf(held)).toEqual(["cpu", "cuda:0"]);
+    const curve = curveOf(held, "cpu", 1000);
+    expect(curve.categories).toEqual(["parameters", "activations"]);
+    expect(curve.times_ns[curve.peak]).toBe(10);
+    expect(stacked(curve.bytes).map((top) => [...top])).toEqual([
+      [10, 10, 10],
+      [10, 40, 15],
+    ]);
+  });
+
+  test("fewer points keep the highest one", () => {
+    const sums = Array.from({ length: 10_000 }, (_, at) => (at === 7777 ? 1e6 : at % 13));
+    const picked = pickedRows(sums, 300);
+    expect(picked.length).toBeLessThanOrEqual(300);
+    expect(picked).toContain(7777);
+    expect(picked).toEqual([...picked].sort((a, b) => a - b));
+  });
+
+  const rectangles = {
+    address: [1000, 1100, 9_000_000],
+    bytes: [100, 100, 200],
+    begin_ns: [0, 50, 0],
+    end_ns: [100, 100, 100],
+    category: ["parameters", "inputs", "unknown"],
+    label: ["a", "b", "c"],
+  };
+
+  test("gaps between used addresses are cut out", () => {
+    const map = mapAddresses(rectangles);
+    expect(map.begins).toEqual([1000, 9_000_000]);
+    expect(map.length).toBeLessThan(410);
+    expect(offsetOf(map, 1150)).toBe(150);
+    expect(offsetOf(map, 9_000_010)).toBeCloseTo(200 + map.gap + 10, 9);
+  });
+
+  test("the rectangle under the pointer is the one drawn there", () => {
+    const map = mapAddresses(rectangles);
+    const view = { widthPx: 400, heightPx: 404, begin_ns: 0, end_ns: 100 };
+    for (let row = 0; row < 3; ++row) {
+      const box = boxOf(rectangles, map, view, row);
+      const x = box.x + box.width / 2;
+      const y = box.y + box.height / 2;
+      expect(rectangleAt(rectangles, map, view, x, y)).toBe(row);
+    }
+    expect(rectangleAt(rectangles, map, view, 20, view.heightPx - 150)).toBe(-1);
+  });
+});
+
+describe("input", () => {
+  function scopes(iterator: string): FlameAnswer {
+    return {
+      total_ns: 1000,
+      left_out: 0,
+      nodes: {
+        parent: [-1, 0, 1, -1],
+        label: [1, 2, 3, 2],
+        total_ns: [600, 500, 100, 200],
+        self_ns: [100, 400, 100, 200],
+        calls: [10, 10, 10, 10],
+      },
+      labels: [
+        { id: 1, name: `enumerate(DataLoader)#${iterator}.__next__`, category: "", kind: "" },
+        { id: 2, name: "fetch", category: "", kind: "" },
+        { id: 3, name: "collate", category: "", kind: "" },
+      ],
+    };
+  }
+  const figures = { findings: [], workers: 0, queue: null, step_ns: null, input_ns: null };
+
+  test("in process a batch is fetched, collated and waited for; figures are per batch", () => {
+    const pipeline = pipelineOf({ ...figures, scopes: scopes("_SingleProcessDataLoaderIter") })!;
+    expect(pipeline.isInProcess).toBe(true);
+    expect(pipeline.stages.map((stage) => [stage.id, stage.batch_ns])).toEqual([
+      ["fetch", (700 - 100) / 20],
+      ["collate", 10],
+      ["wait", 60],
+    ]);
+  });
+
+  test("workers bring a queue, and a finding marks its stage", () => {
+    const finding = { id: "dataloader-too-few-workers" } as never;
+    const pipeline = pipelineOf({
+      ...figures,
+      scopes: scopes("_MultiProcessingDataLoaderIter"),
+      workers: 2,
+      queue: { calls: 10, total_ns: 300 },
+      findings: [finding],
+    })!;
+    expect(pipeline.stages.map((stage) => stage.id)).toEqual(["fetch", "collate", "queue", "wait"]);
+    expect(pipeline.stages[0]).toMatchObject({
+      notes: ["2 workers"],
+      findings: ["dataloader-too-few-workers"],
+    });
+    expect(pipeline.stages.slice(1).every((stage) => stage.findings.length === 0)).toBe(true);
+  });
+
+  test("a run without a DataLoader has no pipeline", () => {
+    const none = { ...scopes(""), labels: [] };
+    expect(pipelineOf({ ...figures, scopes: none })).toBeNull();
+  });
+
+  test("a call within a call of the same is counted once", () => {
+    const nested = scopes("x");
+    nested.nodes.label = [2, 2, 3, 2];
+    expect(sumOf(nested, (name) => name === "fetch")).toEqual({ calls: 20, total_ns: 800 });
+  });
+});
+
+describe("SQL", () => {
+  const result = table(
+    [
+      ["name", ""],
+      ["dur_ns", "ns"],
+      ["start_ns", "ns"],
+      ["none", ""],
+    ],
+    [
+      ["a", 5, 20, null],
+      ["b", null, 10, null],
+    ],
+  );
+
+  test("time goes on x and the first other figure on y, unless columns are named", () => {
+    expect(numericColumns(result)).toEqual([1, 2]);
+    expect(choosePlot(result, "", "")).toEqual({ x: 2, y: 1 });
+    expect(choosePlot(result, "dur_ns", "start_ns")).toEqual({ x: 1, y: 2 });
+    expect(choosePlot(result, "name", "gone")).toEqual({ x: 2, y: 1 });
+    expect(choosePlot(table([["n", ""]], [[1], [2]]), "", "")).toBeNull();
+  });
+
+  test("points are by x, and missing values are gaps", () => {
+    expect(pointsOf(result, { x: 2, y: 1 })).toEqual([
+      [10, 20],
+      [null, 5],
+    ]);
+  });
+
+  test("columns come from the statement that made a table", () => {
+    const sql = 'CREATE VIRTUAL TABLE args USING args(slice_id INTEGER, "key" TEXT, value)';
+    expect(columnsOfSchema(sql)).toEqual(["slice_id INTEGER", "key TEXT", "value"]);
+    expect(columnsOfSchema("nonsense")).toEqual([]);
+  });
+
+  test("a statement that is asked again moves to the front", () => {
+    expect(remembered(["b", "a"], " a ")).toEqual(["a", "b"]);
+    expect(remembered(["b"], "  ")).toEqual(["b"]);
+    expect(remembered(Array.from({ length: 30 }, String), "new")).toHaveLength(30);
+  });
+});
+
+test("ranks have means per step, and none where a run has no steps", () => {
+  const columns: [string, string][] = [
+    ["step", ""],
+    ["start_ns", "ns"],
+    ["dur_ns", "ns"],
+  ];
+  const runs = [
+    { id: 0, name: "rank0" },
+    { id: 1, name: "rank1" },
+  ] as RunInfo[];
+  const ranks = rankRows(runs, [
+    table(columns, [
+      [0, 0, 10],
+      [1, 10, 20],
+    ]),
+    table(columns, []),
+  ]);
+  expect(ranks.columns.map(({ name }) => name)).toEqual(["run", "name", "steps", "dur_ns"]);
+  expect(ranks.rows).toEqual([
+    [0, "rank0", 2, 15],
+    [1, "rank1", 0, null],
+  ]);
+});
