@@ -90,10 +90,24 @@ export interface SearchAnswer {
   matches: SliceMatch[];
 }
 
-// Merged stacks: columns in pre-order.
+// A function of merged stacks; `function`, `file` and `line` are its name taken apart.
+export interface FlameLabel extends LabelInfo {
+  function?: string;
+  file?: string;
+  line?: number;
+}
+
+// Merged stacks: columns in pre-order. Those of two runs have `other_ns`.
 export interface FlameAnswer {
+  source?: "slices" | "samples" | "call edges" | "nothing";
   total_ns: number;
+  other_ns?: number;
   left_out: number;
+  // The stacks of call edges are not known: a function's time goes the same way whoever called it.
+  is_estimate?: boolean;
+  left_out_streams?: boolean;
+  // Inverted stacks were cut there; 0: none was.
+  cut_at_level?: number;
   nodes: {
     parent: number[];
     label: number[];
@@ -101,8 +115,10 @@ export interface FlameAnswer {
     self_ns: number[];
     calls: number[];
     other_ns?: number[];
+    other_self_ns?: number[];
+    other_calls?: number[];
   };
-  labels: LabelInfo[];
+  labels: FlameLabel[];
 }
 
 export interface FlameOptions {
@@ -158,17 +174,29 @@ export interface TableOptions {
   end_ns?: number;
 }
 
+// Allocations as rectangles. `offset` is the place of an address with unused ranges cut out.
 export interface MemoryFlowAnswer {
+  devices: { name: string; process: number; peak_bytes: number }[];
+  device: string;
+  total: number;
+  left_out: number;
+  left_out_bytes: number;
+  without_address: number;
+  peak_bytes: number;
+  peak_ns: number;
+  ranges: { address: number; bytes: number; offset: number }[];
   columns: {
     address: number[];
+    offset: number[];
     bytes: number[];
     begin_ns: number[];
     end_ns: number[];
+    is_open: boolean[];
     category: string[];
     label: string[];
+    // -1 where none took it.
+    slice: number[];
   };
-  left_out: number;
-  [name: string]: unknown;
 }
 
 export type Parameters = Record<string, string | number | boolean | undefined>;

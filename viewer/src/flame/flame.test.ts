@@ -7,7 +7,7 @@ import {
   buildTree,
   changeOfShare,
   childrenOf,
-  heaviestNamed,
+  heaviestOf,
   nameOf,
   nodeAt,
   orderedByName,
@@ -102,8 +102,15 @@ describe("tree", () => {
 
   test("leads from a name to where it is heaviest", () => {
     const tree = buildTree(answer());
-    expect(heaviestNamed(tree, (name) => name === "step")).toBe(nodeAt(tree, "10.11.12"));
-    expect(heaviestNamed(tree, (name) => name === "absent")).toBe(-1);
+    expect(heaviestOf(tree, tree.ids.get("step"))).toBe(nodeAt(tree, "10.11.12"));
+    expect(heaviestOf(tree, tree.ids.get("absent"))).toBe(-1);
+  });
+
+  test("knows functions of samples by their place", () => {
+    const sampled = answer();
+    const place = { function: "train", file: "a.py", line: 7 };
+    const tree = buildTree({ ...sampled, labels: [{ ...sampled.labels[1]!, ...place }] });
+    expect(tree.ids.get("a.py(7): train")).toBe(11);
   });
 
   test("by name has the same nodes, siblings in the order of the alphabet", () => {

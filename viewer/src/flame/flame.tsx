@@ -4,6 +4,7 @@
 
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { textOfCount } from "../format";
 import { theme } from "../theme";
 import { factsOf, sentenceOf } from "./describe";
 import { draw, heightOf, nodeUnder, type Size } from "./draw";
@@ -211,12 +212,12 @@ export function FloatingBox(props: { x: number; y: number; children: ComponentCh
 }
 
 function noteOf(tree: FlameTree, boxes: Boxes): string {
-  const notes: string[] = [];
+  const notes = [...tree.notes];
   if (boxes.hidden > 0) {
-    notes.push(`${boxes.hidden.toLocaleString("en-US")} nodes are below the cutoff or the depth`);
+    notes.push(`${textOfCount(boxes.hidden)} nodes are below the cutoff or the depth.`);
   }
   if (tree.leftOut > 0) {
-    notes.push(`${tree.leftOut.toLocaleString("en-US")} more were too small to be sent`);
+    notes.push(`${textOfCount(tree.leftOut)} more were too small to be sent.`);
   }
-  return notes.length > 0 ? `${notes.join("; ")}.` : "";
+  return notes.join(" ");
 }

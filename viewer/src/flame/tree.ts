@@ -19,7 +19,11 @@ export interface FlameTree {
   // What widths go by: totalNs but in a differential tree.
   weight: Float64Array;
   names: Map<number, string>;
+  // Labels by their name, and of functions also by `file(line): function`.
+  ids: Map<string, number>;
   leftOut: number;
+  // What a reader must know about the figures, a sentence each.
+  notes: string[];
   maxDepth: number;
 }
 
@@ -32,14 +36,19 @@ export function nameOf(tree: FlameTree, node: number): string {
 }
 
 // Broken answers (a parent that does not come before its child) become a flat tree, never a loop.
-export function buildTree(answer: FlameAnswer & { other_ns?: number }): FlameTree {
+export function buildTree(answer: FlameAnswer): FlameTree {
   const { nodes } = answer;
   const size = nodes.parent.length + 1;
   const tree = emptyTree(size, nodes.other_ns !== undefined);
   for (const label of answer.labels) {
     tree.names.set(label.id, label.name);
+    tree.ids.set(label.name, label.id);
+    if (label.file) {
+      tree.ids.set(`${label.file}(${label.line ?? 0}): ${label.function ?? label.name}`, label.id);
+    }
   }
   tree.leftOut = answer.left_out;
+  tree.notes = notesOf(answer);
   tree.label[0] = -1;
   tree.parent[0] = -1;
   let topsNs = 0;
@@ -70,6 +79,25 @@ export function buildTree(answer: FlameAnswer & { other_ns?: number }): FlameTre
   return tree;
 }
 
+function notesOf(answer: FlameAnswer): string[] {
+  const notes: string[] = [];
+  if (answer.is_estimate) {
+    notes.push(
+      "This profile has no stacks: a function's time is drawn as if it were spent the same way whoever called it.",
+    );
+  }
+  if (answer.source === "samples") {
+    notes.push("From samples: times are estimates, calls are samples.");
+  }
+  if (answer.left_out_streams) {
+    notes.push("Streams of devices are not in it.");
+  }
+  if (answer.cut_at_level) {
+    notes.push(`Stacks are cut at level ${answer.cut_at_level}.`);
+  }
+  return notes;
+}
+
 function emptyTree(size: number, isDifferential: boolean): FlameTree {
   const totalNs = new Float64Array(size);
   return {
@@ -84,7 +112,9 @@ function emptyTree(size: number, isDifferential: boolean): FlameTree {
     otherNs: isDifferential ? new Float64Array(size) : null,
     weight: totalNs,
     names: new Map(),
+    ids: new Map(),
     leftOut: 0,
+    notes: [],
     maxDepth: 0,
   };
 }
@@ -163,17 +193,11 @@ export function nodeAt(tree: FlameTree, path: string): number {
   return node;
 }
 
-// The node of a name that holds most time: where a click on a table's row leads.
-export function heaviestNamed(tree: FlameTree, isWanted: (name: string) => boolean): number {
-  const wanted = new Set<number>();
-  for (const [label, name] of tree.names) {
-    if (isWanted(name)) {
-      wanted.add(label);
-    }
-  }
+// The node of a label that holds most time, -1 for none: where a click on a table's row leads.
+export function heaviestOf(tree: FlameTree, label: number | undefined): number {
   let best = -1;
   for (let node = 1; node < tree.size; ++node) {
-    if (wanted.has(tree.label[node]!) && (best < 0 || tree.weight[node]! > tree.weight[best]!)) {
+    if (tree.label[node] === label && (best < 0 || tree.weight[node]! > tree.weight[best]!)) {
       best = node;
     }
   }
@@ -225,5 +249,6 @@ function permuted(tree: FlameTree, from: Int32Array): FlameTree {
   if (tree.weight !== tree.totalNs) {
     result.weight = Float64Array.from(from, (node) => tree.weight[node]!);
   }
-  return { ...result, names: tree.names, leftOut: tree.leftOut, maxDepth: tree.maxDepth };
+  const { names, ids, leftOut, notes, maxDepth } = tree;
+  return { ...result, names, ids, leftOut, notes, maxDepth };
 }

@@ -6,7 +6,7 @@ import { Note, Waiting } from "../banner";
 import { Flame } from "../flame/flame";
 import { Choice, FlamePanel } from "../flame/flame_panel";
 import { shortName } from "../flame/layout";
-import { buildTree, heaviestNamed, nameOf, pathText, type FlameTree } from "../flame/tree";
+import { buildTree, heaviestOf, nameOf, pathText, type FlameTree } from "../flame/tree";
 import type { Cell } from "../format";
 import type { FlameOptions, TableAnswer } from "../source";
 import { run, setState, stateOf } from "../state";
@@ -104,7 +104,7 @@ function FunctionTable({ rows, tree, isSandwich, focus }: FunctionTableProps) {
       setState({ "functions.focus": label });
       return;
     }
-    const node = tree ? heaviestNamed(tree, (name) => name === label) : -1;
+    const node = tree ? heaviestOf(tree, tree.ids.get(label)) : -1;
     setState(
       node >= 0 && tree
         ? { "functions.zoom": pathText(tree, node), "functions.find": patternOf(label) }
@@ -149,12 +149,7 @@ interface SandwichProps {
 }
 
 function Sandwich({ tree, name, kind }: SandwichProps) {
-  let label: number | undefined;
-  for (const [id, text] of tree.names) {
-    if (text === name) {
-      label = id;
-    }
-  }
+  const label = tree.ids.get(name);
   const isKnown = label !== undefined;
   const options = { kind, label, least: 0.001 };
   const callers = useTree(isKnown ? { ...options, inverted: true } : null, [kind, label]);

@@ -50,7 +50,7 @@ function MemoryOf({ table }: { table: TableAnswer }) {
             title="Device"
             value={device}
             options={devices.map((name) => [name, name])}
-            onChange={(value) => setState({ "memory.device": value, "memory.range": null })}
+            onChange={(value) => setState({ "memory.device": value })}
           />
         )}
         <PeakText curve={curve} />
@@ -65,7 +65,7 @@ function MemoryOf({ table }: { table: TableAnswer }) {
       )}
       <Notes table={table} />
       <h2>Allocations over time and address</h2>
-      <MemoryFlow device={device} />
+      <MemoryFlow />
       <h2>Allocations by operator</h2>
       <Allocations />
     </section>

@@ -10,19 +10,20 @@ export interface MemoryCurve {
   peak: number;
 }
 
-export const CATEGORY_COLORS: Record<string, string> = {
-  parameters: "#3b7dd8",
-  gradients: "#c2478b",
-  optimizer_state: "#2f9e6e",
-  activations: "#d97a2b",
-  inputs: "#3aa6b9",
-  temporaries: "#b39b1f",
-  autograd_details: "#7a5cc9",
-  unknown: "#8d96a0",
+const CATEGORY_COLORS: Record<string, string> = {
+  parameter: "#3b7dd8",
+  gradient: "#c2478b",
+  "optimizer state": "#2f9e6e",
+  activation: "#d97a2b",
+  input: "#3aa6b9",
+  temporary: "#b39b1f",
+  "autograd detail": "#7a5cc9",
 };
 
+// Categories are "autograd_details" in the names of columns and "autograd detail" of one allocation.
 export function colorOfCategory(category: string): string {
-  return CATEGORY_COLORS[category] ?? CATEGORY_COLORS["unknown"]!;
+  const one = titleOfCategory(category).replace(/ies$/, "y").replace(/s$/, "");
+  return CATEGORY_COLORS[one] ?? "#8d96a0";
 }
 
 export function titleOfCategory(category: string): string {

@@ -3,28 +3,46 @@
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { source, useAnswer, version } from "../answer";
 import { Note, Waiting } from "../banner";
+import { Choice } from "../flame/flame_panel";
 import { FloatingBox, prepareCanvas, useWidth } from "../flame/flame";
 import { textOfBytes, textOfCount, textOfNs } from "../format";
 import type { MemoryFlowAnswer } from "../source";
-import { parseRange, run, setState, stateOf, textOfRange } from "../state";
+import { hrefOfSlice, parseRange, run, setState, stateOf, textOfRange } from "../state";
 import { theme } from "../theme";
 import { hrefOfRange } from "./links";
 import { colorOfCategory, titleOfCategory } from "./memory_curve";
-import { boxOf, mapAddresses, rectangleAt, type AddressMap, type MapView } from "./memory_map";
+import { boxOf, cutsOf, lengthOf, rectangleAt, type MapView } from "./memory_map";
 
 const HEIGHT_PX = 360;
 const LIMIT = 20_000;
 
-export function MemoryFlow({ device }: { device: string }) {
+export function MemoryFlow() {
+  const device = stateOf("memory.place").value;
   const answer = useAnswer(
     (signal) => source.memoryFlow(run.value, device, LIMIT, signal),
     [run.value, version(), device],
   );
   if (!answer.data) return <Waiting answer={answer} />;
-  if (answer.data.columns.address.length === 0) {
-    return <Note>No allocation of this device has an address: there is no picture of them.</Note>;
-  }
-  return <FlowPicture answer={answer.data} />;
+  const { devices, columns } = answer.data;
+  return (
+    <>
+      {devices.length > 1 && (
+        <div class="view-tools">
+          <Choice
+            title="Of"
+            value={answer.data.device}
+            options={devices.map(({ name }) => [name, name])}
+            onChange={(value) => setState({ "memory.place": value, "memory.range": null })}
+          />
+        </div>
+      )}
+      {columns.address.length > 0 ? (
+        <FlowPicture answer={answer.data} />
+      ) : (
+        <Note>No allocation has an address: there is no picture of them.</Note>
+      )}
+    </>
+  );
 }
 
 interface Hover {
@@ -38,27 +56,31 @@ function FlowPicture({ answer }: { answer: MemoryFlowAnswer }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const widthPx = useWidth(frame);
   const rectangles = answer.columns;
-  const map = useMemo(() => mapAddresses(rectangles), [rectangles]);
   const whole = useMemo(() => wholeRange(answer), [answer]);
   const range = parseRange(stateOf("memory.range").value) ?? whole;
   const [hover, setHover] = useState<Hover | null>(null);
   const [drag, setDrag] = useState<{ from: number; to: number } | null>(null);
   const isDark = theme.value === "dark";
-  const view: MapView = { widthPx, heightPx: HEIGHT_PX, ...range };
-  const peak_ns = Number(answer["peak_ns"] ?? NaN);
+  const length = useMemo(() => lengthOf(answer.ranges), [answer]);
+  const view: MapView = { widthPx, heightPx: HEIGHT_PX, length, ...range };
 
   useLayoutEffect(() => {
     const context = prepareCanvas(canvas.current, { widthPx, heightPx: HEIGHT_PX });
     if (context) {
-      drawFlow(context, answer, map, view, isDark ? "#e3e6ea" : "#1b1f24", peak_ns);
+      drawFlow(context, answer, view, isDark ? "#e3e6ea" : "#1b1f24");
       drawSelection(context, drag, isDark);
     }
-  }, [answer, map, widthPx, range.begin_ns, range.end_ns, isDark, drag]);
+  }, [answer, widthPx, range.begin_ns, range.end_ns, isDark, drag]);
 
   const timeAt = (x: number) =>
     Math.round(range.begin_ns + (x / widthPx) * (range.end_ns - range.begin_ns));
-  const release = () => {
-    if (drag && Math.abs(drag.to - drag.from) > 4) {
+  const release = (event: MouseEvent) => {
+    const isDrag = drag !== null && Math.abs(drag.to - drag.from) > 4;
+    const row = rectangleAt(rectangles, view, event.offsetX, event.offsetY);
+    if (!isDrag && (event.ctrlKey || event.metaKey) && (rectangles.slice[row] ?? -1) >= 0) {
+      location.hash = hrefOfSlice(rectangles.slice[row]!);
+    }
+    if (drag && isDrag) {
       const [from, to] = [Math.min(drag.from, drag.to), Math.max(drag.from, drag.to)];
       const zoomed = { begin_ns: timeAt(from), end_ns: timeAt(to) };
       setState({ "memory.range": textOfRange(zoomed) });
@@ -74,7 +96,7 @@ function FlowPicture({ answer }: { answer: MemoryFlowAnswer }) {
         onMouseDown={(event) => setDrag({ from: event.offsetX, to: event.offsetX })}
         onMouseMove={(event) => {
           if (drag) setDrag({ from: drag.from, to: event.offsetX });
-          const row = rectangleAt(rectangles, map, view, event.offsetX, event.offsetY);
+          const row = rectangleAt(rectangles, view, event.offsetX, event.offsetY);
           setHover(row < 0 ? null : { row, x: event.clientX, y: event.clientY });
         }}
         onMouseUp={release}
@@ -87,8 +109,11 @@ function FlowPicture({ answer }: { answer: MemoryFlowAnswer }) {
       <div class="memory-axis quiet">
         <span>{textOfNs(range.begin_ns)}</span>
         <span>
-          time → · address ↑ ({textOfBytes(map.length)} of used addresses
-          {map.begins.length > 1 ? `, ${map.begins.length - 1} gaps cut out` : ""})
+          time → · address ↑ ({textOfBytes(length)} of used addresses
+          {answer.ranges.length > 1
+            ? `, ${textOfCount(answer.ranges.length - 1)} gaps cut out`
+            : ""}
+          )
         </span>
         <span>{textOfNs(range.end_ns)}</span>
       </div>
@@ -97,7 +122,11 @@ function FlowPicture({ answer }: { answer: MemoryFlowAnswer }) {
         {answer.left_out > 0
           ? `The ${textOfCount(rectangles.address.length)} largest allocations are shown; ${textOfCount(answer.left_out)} smaller ones are left out. `
           : ""}
-        Drag to look at a range of time, double click to see all.{" "}
+        {answer.without_address > 0
+          ? `${textOfCount(answer.without_address)} allocations have no address. `
+          : ""}
+        Drag to look at a range of time, double click to see all; Ctrl+click shows on the timeline
+        who took it.{" "}
         <a href={hrefOfRange(range.begin_ns, range.end_ns)}>This range on the timeline</a>
       </p>
       {hover && !drag && <FlowTooltip answer={answer} hover={hover} />}
@@ -118,17 +147,15 @@ function wholeRange(answer: MemoryFlowAnswer): { begin_ns: number; end_ns: numbe
 function drawFlow(
   context: CanvasRenderingContext2D,
   answer: MemoryFlowAnswer,
-  map: AddressMap,
   view: MapView,
   ink: string,
-  peak_ns: number,
 ): void {
   context.clearRect(0, 0, view.widthPx, view.heightPx);
   const { columns } = answer;
   for (let row = 0; row < columns.address.length; ++row) {
-    const box = boxOf(columns, map, view, row);
+    const box = boxOf(columns, view, row);
     if (box.x > view.widthPx || box.x + box.width < 0) continue;
-    context.fillStyle = colorOfCategory(columns.category[row]!.replaceAll(" ", "_"));
+    context.fillStyle = colorOfCategory(columns.category[row]!);
     context.fillRect(box.x, box.y, Math.max(0.7, box.width), Math.max(0.7, box.height));
     if (box.width > 4 && box.height > 4) {
       context.strokeStyle = "rgb(0 0 0 / 35%)";
@@ -136,13 +163,13 @@ function drawFlow(
       context.strokeRect(box.x, box.y, box.width, box.height);
     }
   }
-  drawGaps(context, map, view, ink);
-  drawPeak(context, view, ink, peak_ns);
+  drawCuts(context, answer, view, ink);
+  drawPeak(context, view, ink, answer.peak_ns);
 }
 
-function drawGaps(
+function drawCuts(
   context: CanvasRenderingContext2D,
-  map: AddressMap,
+  answer: MemoryFlowAnswer,
   view: MapView,
   ink: string,
 ): void {
@@ -150,9 +177,7 @@ function drawGaps(
   context.globalAlpha = 0.35;
   context.lineWidth = 0.5;
   context.setLineDash([2, 4]);
-  for (let part = 1; part < map.offsets.length; ++part) {
-    const offset = map.offsets[part]! - map.gap / 2;
-    const y = view.heightPx - (offset / map.length) * view.heightPx;
+  for (const y of cutsOf(answer.ranges, view)) {
     context.beginPath();
     context.moveTo(0, y);
     context.lineTo(view.widthPx, y);
@@ -201,7 +226,7 @@ function FlowTooltip({ answer, hover }: { answer: MemoryFlowAnswer; hover: Hover
     ["size", textOfBytes(columns.bytes[row]!)],
     ["category", titleOfCategory(columns.category[row]!)],
     ["taken at", textOfNs(columns.begin_ns[row]!)],
-    ["held for", textOfNs(lasts)],
+    ["held for", columns.is_open[row] ? `${textOfNs(lasts)}, to the end` : textOfNs(lasts)],
     ["address", `0x${columns.address[row]!.toString(16)}`],
   ];
   return (
@@ -224,10 +249,7 @@ export function Legend({ categories }: { categories: string[] }) {
     <ul class="legend">
       {categories.map((category) => (
         <li key={category}>
-          <span
-            class="swatch"
-            style={{ background: colorOfCategory(category.replaceAll(" ", "_")) }}
-          />
+          <span class="swatch" style={{ background: colorOfCategory(category) }} />
           {titleOfCategory(category)}
         </li>
       ))}

@@ -5,7 +5,7 @@ import { callsText, functionRows } from "./function_rows";
 import { pipelineOf, sumOf } from "./input_stages";
 import { patternOf } from "./links";
 import { curveOf, devicesOf, pickedRows, stacked } from "./memory_curve";
-import { boxOf, mapAddresses, offsetOf, rectangleAt } from "./memory_map";
+import { boxOf, cutsOf, lengthOf, rectangleAt } from "./memory_map";
 import { moduleTree, openRows } from "./module_tree";
 import { rankRows } from "./rank_rows";
 import { choosePlot, columnsOfSchema, numericColumns, pointsOf, remembered } from "./sql_plot";
@@ -152,32 +152,38 @@ describe("memory", () => {
   });
 
   const rectangles = {
-    address: [1000, 1100, 9_000_000],
+    offset: [0, 100, 200],
     bytes: [100, 100, 200],
     begin_ns: [0, 50, 0],
     end_ns: [100, 100, 100],
-    category: ["parameters", "inputs", "unknown"],
-    label: ["a", "b", "c"],
   };
+  const ranges = [
+    { address: 1000, bytes: 200, offset: 0 },
+    { address: 9_000_000, bytes: 200, offset: 200 },
+  ];
+  const view = { widthPx: 400, heightPx: 400, begin_ns: 0, end_ns: 100, length: lengthOf(ranges) };
 
-  test("gaps between used addresses are cut out", () => {
-    const map = mapAddresses(rectangles);
-    expect(map.begins).toEqual([1000, 9_000_000]);
-    expect(map.length).toBeLessThan(410);
-    expect(offsetOf(map, 1150)).toBe(150);
-    expect(offsetOf(map, 9_000_010)).toBeCloseTo(200 + map.gap + 10, 9);
+  test("addresses grow upwards, and a line shows where some were cut out", () => {
+    expect(view.length).toBe(400);
+    expect(boxOf(rectangles, view, 0)).toEqual({ x: 0, y: 300, width: 400, height: 100 });
+    expect(boxOf(rectangles, view, 1)).toEqual({ x: 200, y: 200, width: 200, height: 100 });
+    expect(cutsOf(ranges, view)).toEqual([200]);
+    const many = Array.from({ length: 400 }, (_, at) => ({
+      address: at * 9,
+      bytes: 1,
+      offset: at,
+    }));
+    expect(cutsOf(many, view).length).toBeLessThan(70);
   });
 
   test("the rectangle under the pointer is the one drawn there", () => {
-    const map = mapAddresses(rectangles);
-    const view = { widthPx: 400, heightPx: 404, begin_ns: 0, end_ns: 100 };
     for (let row = 0; row < 3; ++row) {
-      const box = boxOf(rectangles, map, view, row);
+      const box = boxOf(rectangles, view, row);
       const x = box.x + box.width / 2;
       const y = box.y + box.height / 2;
-      expect(rectangleAt(rectangles, map, view, x, y)).toBe(row);
+      expect(rectangleAt(rectangles, view, x, y)).toBe(row);
     }
-    expect(rectangleAt(rectangles, map, view, 20, view.heightPx - 150)).toBe(-1);
+    expect(rectangleAt(rectangles, view, 20, 250)).toBe(-1);
   });
 });
 
