@@ -4,27 +4,50 @@ import { theme } from "./theme";
 
 export interface Palette {
   fills: string[];
+  // The same as pixels of an ImageData, read as little-endian words.
+  packed: Uint32Array;
   text: string;
 }
 
 const HUES = 24;
 const SHADES = 3;
 
-// The shades of one hue at the lightness of a theme. Yellow and green look lighter than blue at the same figure: those hues are taken down.
-function fillsOf(lightness: number, saturation: number, spread: number): string[] {
-  const fills: string[] = [];
-  for (let hue = 0; hue < HUES; ++hue) {
-    const degrees = (hue * 360) / HUES;
-    for (let shade = 0; shade < SHADES; ++shade) {
-      const light = lightness + (shade - 1) * spread;
-      fills.push(`hsl(${degrees} ${saturation}% ${light}%)`);
-    }
-  }
-  return fills;
+export function packRgb(red: number, green: number, blue: number): number {
+  return (
+    ((255 << 24) | (Math.round(blue) << 16) | (Math.round(green) << 8) | Math.round(red)) >>> 0
+  );
 }
 
-const LIGHT: Palette = { fills: fillsOf(78, 55, 4), text: "#1b1f24" };
-const DARK: Palette = { fills: fillsOf(27, 34, 3), text: "#e8eaed" };
+// CSS's hsl() in figures: hue in degrees, the others 0..1.
+export function packHsl(hue: number, saturation: number, lightness: number): number {
+  const reach = saturation * Math.min(lightness, 1 - lightness);
+  const channel = (n: number) => {
+    const k = (n + hue / 30) % 12;
+    return 255 * (lightness - reach * Math.max(-1, Math.min(k - 3, 9 - k, 1)));
+  };
+  return packRgb(channel(0), channel(8), channel(4));
+}
+
+// "#rrggbb" as a pixel.
+export function packHex(hex: string): number {
+  const value = Number.parseInt(hex.replace("#", ""), 16);
+  return packRgb((value >> 16) & 255, (value >> 8) & 255, value & 255);
+}
+
+function paletteOf(lightness: number, saturation: number, spread: number, text: string): Palette {
+  const fills: string[] = [];
+  const packed = new Uint32Array(HUES * SHADES);
+  for (let i = 0; i < HUES * SHADES; ++i) {
+    const hue = (Math.floor(i / SHADES) * 360) / HUES;
+    const light = lightness + ((i % SHADES) - 1) * spread;
+    fills.push(`hsl(${hue} ${saturation}% ${light}%)`);
+    packed[i] = packHsl(hue, saturation / 100, light / 100);
+  }
+  return { fills, packed, text };
+}
+
+const LIGHT = paletteOf(78, 58, 4, "#1b1f24");
+const DARK = paletteOf(29, 36, 3, "#eceef1");
 
 export function palette(): Palette {
   return theme.value === "dark" ? DARK : LIGHT;

@@ -64,6 +64,7 @@ export interface SliceMatch {
 }
 
 export interface Flow extends SliceMatch {
+  what?: string;
   is_out: boolean;
 }
 

@@ -138,5 +138,5 @@ export function hrefOfSlice(slice: number): string {
 }
 
 export function hrefOfSearch(text: string): string {
-  return hrefOf({ view: "timeline", q: text });
+  return hrefOf({ view: "timeline", q: text, range: null, slice: null });
 }
