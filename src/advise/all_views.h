@@ -3,12 +3,17 @@
 //   Result<Table> table = make_any_view(trace, "findings", {});
 #pragma once
 
+#include <array>
 #include <span>
 #include <string_view>
 
 #include "analyze/views.h"
 
 namespace stepscope {
+
+// What TableOptions::by may be; a view passes over those that are not for it.
+inline constexpr std::array<std::string_view, 6> kTableGroupings = {"shape",    "stack", "operator",
+                                                                    "category", "time",  "thread"};
 
 std::span<const View> all_views();
 const View* find_any_view(std::string_view name);

@@ -10,7 +10,7 @@ constexpr double kMostOfFetch = 0.5;
 // PyTorch's own is slow on what the dataset gives: numbers, lists, many small things.
 constexpr double kMostOfFetchOfTorch = 0.8;
 constexpr double kLeastWaitForTorch = 0.1;
-constexpr double kLeft = 0.1;  // of it, once it is one torch.stack
+constexpr double kLeft = 0.05;  // of it, once it is one torch.stack
 
 }  // namespace
 

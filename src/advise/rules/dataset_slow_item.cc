@@ -13,7 +13,7 @@ namespace {
 constexpr uint64_t kMany = 16;       // calls of one thing in one item: a loop
 constexpr double kMostOfItem = 0.5;  // of the time of a fetch
 // What is left of a loop that was made one operation.
-constexpr double kLeft = 0.1;
+constexpr double kLeft = 0.05;
 
 struct HotPart {
   int64_t ns = 0;

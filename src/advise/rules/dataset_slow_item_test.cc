@@ -30,7 +30,7 @@ TEST(DatasetSlowItem, FindsTheLoopInAnItem) {
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].id, "dataset-slow-item");
   EXPECT_EQ(found[0].where, "/home/me/train.py:7 Rows.__getitem__");
-  EXPECT_NEAR(found[0].at_stake_fraction, 0.45, 0.01);  // nine tenths of one half
+  EXPECT_NEAR(found[0].at_stake_fraction, 0.475, 0.01);  // 95 % of one half
   EXPECT_EQ(found[0].includes, std::vector<std::string>{"dataloader-in-process"});
 }
 

@@ -1,57 +1,120 @@
-// dispatch-bound: one function calls very many operators that are each too small to be worth the
-// calling, in a loop that a few operators on larger tensors could take the place of.
+// dispatch-bound: functions call very many operators that are each too small to be worth the
+// calling, again and again, where a few operators on larger tensors could take their place.
 #include <algorithm>
+#include <unordered_map>
 
 #include "advise/finding_text.h"
 #include "advise/rules.h"
+#include "advise/user_operators.h"
 
 namespace stepscope {
 namespace {
 
-constexpr uint64_t kOperatorsPerCall = 100;
-constexpr int64_t kSmallNs = 15'000;  // an operator, with the Python around it
-constexpr double kOfStep = 0.2;
-constexpr double kLeft = 0.15;
+constexpr double kPerStep = 64;       // operators of a function
+constexpr double kRepeats = 16;       // calls of one thing per step, or of the function: a loop
+constexpr int64_t kSmallNs = 40'000;  // an operator, with the Python around it
+constexpr int64_t kPythonNs = 60'000;  // more between two operators is no part of calling them
+constexpr double kOfStep = 0.25;
+constexpr double kLeft = 0.1;
+
+struct Calls {
+  uint64_t operators = 0;
+  int64_t ns = 0;
+  int64_t backward_ns = 0;
+};
+
+// By the label of the function that calls them.
+using CallsByFunction = std::unordered_map<uint32_t, Calls>;
+
+bool is_forward(const UserOperator& op) {
+  return !op.is_backward && op.call != kNoSlice && op.part == Part::kRest;
+}
+
+CallsByFunction count_calls(const Case& c, const UserOperators& operators) {
+  const SliceColumns& slices = c.trace.slices();
+  CallsByFunction found;
+  const auto all = operators.all();
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (!is_forward(all[i])) continue;
+    Calls& calls = found[index(slices.label[index(all[i].call)])];
+    ++calls.operators;
+    const uint32_t row = index(all[i].slice);
+    int64_t ns = slices.dur_ns[row];
+    if (i + 1 < all.size() && all[i + 1].step == all[i].step && !all[i + 1].is_backward) {
+      const int64_t until_next_ns = slices.start_ns[index(all[i + 1].slice)] - slices.start_ns[row];
+      if (until_next_ns < ns + kPythonNs) ns = until_next_ns;
+    }
+    calls.ns += ns;
+  }
+  return found;
+}
+
+// Leaves those whose operators are many, tiny and repeated.
+void keep_loops(const Case& c, CallsByFunction& found) {
+  const auto steps = static_cast<double>(c.steps());
+  std::erase_if(found, [&](const auto& entry) {
+    const Calls& calls = entry.second;
+    if (static_cast<double>(calls.operators) < kPerStep * steps) return true;
+    if (calls.ns > kSmallNs * static_cast<int64_t>(calls.operators)) return true;
+    const auto& functions = c.work->functions(Part::kRest);
+    const auto function =
+        std::find_if(functions.begin(), functions.end(), [&](const FunctionWork& work) {
+          return index(work.label) == entry.first;
+        });
+    return function == functions.end() ||
+           static_cast<double>(std::max(function->repeats, function->calls)) < kRepeats * steps;
+  });
+}
+
+// Operators have backward nodes of their own.
+void add_backward(const Case& c, const UserOperators& operators, CallsByFunction& found) {
+  const SliceColumns& slices = c.trace.slices();
+  for (const UserOperator& op : operators.all()) {
+    if (!is_forward(op)) continue;
+    const auto calls = found.find(index(slices.label[index(op.call)]));
+    if (calls == found.end()) continue;
+    calls->second.backward_ns +=
+        operators.backward_ns(c.trace, op.slice, UserOperators::end_of(c.trace, op.slice));
+  }
+}
 
 }  // namespace
 
 void check_dispatch_bound(const Case& c, Findings& found) {
   if (!c.has_steps() || !c.work) return;
-  uint64_t all_operators = 0;
-  const FunctionWork* busiest = nullptr;
-  for (const FunctionWork& function : c.work->functions(Part::kRest)) {
-    all_operators += function.operators;
-    if (busiest == nullptr || function.operators > busiest->operators) busiest = &function;
+  const auto operators = UserOperators::of(c);
+  CallsByFunction by_function = count_calls(c, *operators);
+  keep_loops(c, by_function);
+  if (by_function.empty()) return;
+  add_backward(c, *operators, by_function);
+  Calls sum;
+  const CallsByFunction::value_type* most = nullptr;
+  for (const auto& entry : by_function) {
+    sum.operators += entry.second.operators;
+    sum.ns += entry.second.ns;
+    sum.backward_ns += entry.second.backward_ns;
+    if (most == nullptr || entry.second.ns > most->second.ns) most = &entry;
   }
-  if (busiest == nullptr || busiest->operators == 0) return;
-  const uint64_t calls = std::max(busiest->calls, c.steps());
-  const auto operators = static_cast<int64_t>(busiest->operators);
-  if (busiest->operators / calls < kOperatorsPerCall || busiest->own_ns / operators > kSmallNs) {
-    return;
-  }
-  // Its operators have backward nodes of their own.
-  const double of_operators =
-      static_cast<double>(busiest->operators) / static_cast<double>(all_operators);
-  const auto backward_ns =
-      static_cast<int64_t>(of_operators * static_cast<double>(c.phase_ns(Phase::kBackward)));
-  const double share =
-      std::min(1.0, c.share(busiest->own_ns) +
-                        c.share(backward_ns) / (c.share(busiest->own_ns) > 0.5 ? 2 : 1));
+  // Of the time with the recording, which costs these operators as much as the others.
+  const double share = std::min(1.0, static_cast<double>(sum.ns + sum.backward_ns) /
+                                         static_cast<double>(std::max<int64_t>(1, c.recorded_ns)));
   if (share < kOfStep) return;
 
+  const LabelId function{most->first};
   Finding finding;
   finding.id = "dispatch-bound";
-  finding.at_stake_fraction = std::min(0.95, share) * (1 - kLeft);
-  finding.where = c.place(busiest->label);
+  finding.at_stake_fraction = share * (1 - kLeft);
+  finding.where = c.place(function);
   finding.title = in_percent(share) + " of each step goes into " +
-                  std::to_string(busiest->operators / c.steps()) + " tiny operators called in " +
+                  std::to_string(sum.operators / c.steps()) + " tiny operators called in " +
                   finding.where;
   finding.figures = {
-      {"per step", static_cast<double>(c.per_step(busiest->own_ns)), Unit::kNs},
-      {"an operator", static_cast<double>(busiest->own_ns / operators), Unit::kNs},
-      {"operators per step",
-       static_cast<double>(busiest->operators) / static_cast<double>(c.steps()), Unit::kCount}};
-  finding.slices = {busiest->longest};
+      {"forward per step", static_cast<double>(c.per_step(sum.ns)), Unit::kNs},
+      {"their backward per step", static_cast<double>(c.per_step(sum.backward_ns)), Unit::kNs},
+      {"an operator", static_cast<double>(sum.ns / static_cast<int64_t>(sum.operators)), Unit::kNs},
+      {"operators per step", static_cast<double>(sum.operators) / static_cast<double>(c.steps()),
+       Unit::kCount}};
+  finding.slices = {c.work->of(function).longest};
   finding.fix =
       "Put the small tensors together and call one operator on all of them, or let torch.compile "
       "fuse the calls.";

@@ -8,7 +8,7 @@ namespace {
 
 constexpr double kOfStep = 0.1;
 constexpr double kOfProgram = 0.3;  // something always takes most of a program
-constexpr double kLeft = 0.1;
+constexpr double kLeft = 0.05;
 
 }  // namespace
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "advise/finding_text.h"
+#include "advise/recording_cost.h"
 #include "advise/rules.h"
 
 namespace stepscope {
@@ -16,12 +17,12 @@ namespace {
 // It is what everyone has on CPU: only where it takes much of a step is it a problem.
 constexpr double kOfStep = 0.2;
 constexpr uint64_t kMinOperators = 20;  // in one step() of the optimizer
-constexpr double kLeftFused = 0.35;     // of the optimizer's time
+constexpr double kLeftFused = 0.2;     // of the optimizer's time
 constexpr double kLeftForeach = 0.6;
 
 struct OptimizerWork {
   uint64_t steps = 0;
-  int64_t ns = 0;
+  int64_t ns = 0;  // without what recording it cost
   uint64_t operators = 0;
   bool is_of_many = false;  // operators on lists of tensors, or fused ones
   SliceId longest = kNoSlice;
@@ -44,6 +45,7 @@ std::map<LabelId, OptimizerWork> find_optimizers(const Case& c) {
   const SliceColumns& slices = c.trace.slices();
   const Track& track = c.trace.tracks()[index(*c.thread->track())];
   std::map<LabelId, OptimizerWork> optimizers;
+  const RecordingCost cost(c.trace);
   OptimizerWork* current = nullptr;
   int64_t until_ns = INT64_MIN, operator_until_ns = INT64_MIN;
   for (uint32_t row = track.first_slice; row < track.first_slice + track.slice_count; ++row) {
@@ -61,8 +63,10 @@ std::map<LabelId, OptimizerWork> find_optimizers(const Case& c) {
       }
       continue;
     }
-    if (start_ns >= until_ns || current == nullptr || start_ns < operator_until_ns) continue;
-    if (c.trace.labels()[label].kind != SliceKind::kOperator) continue;
+    if (start_ns >= until_ns || current == nullptr) continue;
+    const SliceKind kind = c.trace.labels()[label].kind;
+    current->ns -= cost.of(kind);
+    if (start_ns < operator_until_ns || kind != SliceKind::kOperator) continue;
     operator_until_ns = slices.end_ns(row);
     const std::string_view name = c.trace.slice_name(SliceId{row});
     ++current->operators;

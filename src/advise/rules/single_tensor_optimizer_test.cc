@@ -23,7 +23,7 @@ Findings check(std::string_view optimizer, int operators, std::string_view name 
 TEST(SingleTensorOptimizer, FindsManySmallOperators) {
   const Findings found = check("Adam", 40);
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_NEAR(found[0].at_stake_fraction, 0.4 * 0.65, 0.001);
+  EXPECT_NEAR(found[0].at_stake_fraction, 0.4 * 0.8, 0.001);
   EXPECT_EQ(found[0].code, "torch.optim.Adam(model.parameters(), ..., fused=True)");
 }
 
