@@ -31,7 +31,7 @@ ALLOWED = {
     "python": BELOW_FRONT_ENDS | {"serve", "collect"},
 }
 THIRD_PARTY = re.compile(
-    r"(simdjson|zstd|zdict|xxhash|sqlite3|isa-l|igzip|crc|re2|protozero|CLI|fmt|nanobind|gtest|benchmark|Python)\b"
+    r"(simdjson|zstd|zdict|xxhash|sqlite3|isa-l|igzip|crc|re2|protozero|CLI|fmt|nanobind|gtest|benchmark|httplib|Python)\b"
 )
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 

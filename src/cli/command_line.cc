@@ -30,6 +30,7 @@ Examples:
                                                         the same for a script
   stepscope query trace.json "SELECT name, count(*), sum(dur_ns) FROM slices GROUP BY name"
                                                         anything else, in SQL
+  stepscope view trace.json                             look at it in the browser
   stepscope convert trace.json trace.sscope             smaller, and opens at once
   stepscope doctor                                      what works on this machine)";
 
@@ -156,6 +157,7 @@ int run_command_line(int argc, char** argv) {
   const std::string called_as = argc > 0 ? argv[0] : "stepscope";
   add_run(app, action, called_as);
   add_report(app, action);
+  add_view(app, action);
   add_query(app, action);
   add_convert(app, action);
   add_diff(app, action);

@@ -281,7 +281,8 @@ void add_report(CLI::App& app, Action& action) {
           "--by", options->table.by,
           "How to group: shape or stack (operators), thread (functions), operator or category "
           "(memory), time (devices)")
-      ->check(CLI::IsMember({"shape", "stack", "operator", "category", "time", "thread"}))
+      ->check(
+          CLI::IsMember(std::vector<std::string>(kTableGroupings.begin(), kTableGroupings.end())))
       ->type_name("WHAT");
   command
       ->add_option("--depth", options->table.depth,
