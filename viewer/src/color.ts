@@ -28,9 +28,10 @@ export function packHsl(hue: number, saturation: number, lightness: number): num
   return packRgb(channel(0), channel(8), channel(4));
 }
 
-// "#rrggbb" as a pixel.
+// "#rrggbb" or "#rgb" as a pixel.
 export function packHex(hex: string): number {
-  const value = Number.parseInt(hex.replace("#", ""), 16);
+  const digits = hex.replace("#", "");
+  const value = Number.parseInt(digits.length === 3 ? digits.replace(/./g, "$&$&") : digits, 16);
   return packRgb((value >> 16) & 255, (value >> 8) & 255, value & 255);
 }
 
@@ -46,7 +47,7 @@ function paletteOf(lightness: number, saturation: number, spread: number, text: 
   return { fills, packed, text };
 }
 
-const LIGHT = paletteOf(78, 58, 4, "#1b1f24");
+const LIGHT = paletteOf(80, 48, 4, "#1b1f24");
 const DARK = paletteOf(29, 36, 3, "#eceef1");
 
 export function palette(): Palette {

@@ -83,20 +83,22 @@ export function rulerStep(nsPerPixel: number, leastPixels: number): number {
   return 10 * power;
 }
 
+const UNIT_NS = { s: 1e9, ms: 1e6, us: 1e3, ns: 1 };
+
+// The unit of the marks' distance; seconds also where milliseconds would be thousands.
+function unitFor(ns: number, step_ns: number): keyof typeof UNIT_NS {
+  if (step_ns >= 1e8 || (step_ns >= 1e6 && Math.abs(ns) >= 1e9)) return "s";
+  return step_ns >= 1e5 ? "ms" : step_ns >= 100 ? "us" : "ns";
+}
+
 // A moment as the ruler writes it: as many digits as the distance of the marks needs.
 export function rulerText(ns: number, step_ns: number): string {
   if (ns === 0) return "0";
   if (step_ns >= 60e9 || Math.abs(ns) >= 600e9) return clockText(ns, step_ns);
-  const [unit, size] =
-    step_ns >= 1e8
-      ? ["s", 1e9]
-      : step_ns >= 1e5
-        ? ["ms", 1e6]
-        : step_ns >= 100
-          ? ["us", 1e3]
-          : (["ns", 1] as const);
-  const digits = Math.max(0, Math.ceil(Math.log10((size as number) / step_ns) - 1e-9));
-  return `${group((ns / (size as number)).toFixed(digits))} ${unit}`;
+  const unit = unitFor(ns, step_ns);
+  const size = UNIT_NS[unit];
+  const digits = Math.max(0, Math.ceil(Math.log10(size / step_ns) - 1e-9));
+  return `${group((ns / size).toFixed(digits))} ${unit}`;
 }
 
 function clockText(ns: number, step_ns: number): string {

@@ -105,9 +105,9 @@ function TrackHead({
       {track.kind === "counter" && !row.isCollapsed && (
         <div class="track-figure">{counterRange(row)}</div>
       )}
-      {row.hiddenLanes > 0 && (
+      {(row.hiddenLanes > 0 || row.isOpened) && (
         <button type="button" class="plain track-more" onClick={() => toggleOpened(row.key)}>
-          {row.hiddenLanes} more levels
+          {row.isOpened ? "fewer levels" : `${row.hiddenLanes} more levels`}
         </button>
       )}
     </div>

@@ -1,5 +1,6 @@
 // Names of what is drawn: asked for when first seen, kept by number. The columns are plain arrays, so that drawing looks things up without making anything.
 import { colorIndexOf } from "../color";
+import { shortName } from "../flame/layout";
 import type { LabelInfo } from "../source";
 
 const LIMIT_PER_REQUEST = 1000;
@@ -10,6 +11,8 @@ export class Labels {
   // 1 where a search is on and the name does not match.
   isDimmed = new Uint8Array(1024);
   private infos: (LabelInfo | undefined)[] = [];
+  // As they stand in a slice: of a Python call the function comes first.
+  private shortNames: (string | undefined)[] = [];
   private widths = new Float32Array(1024);
   private shortened = new Map<number, string>();
   private wanted = new Set<number>();
@@ -53,6 +56,7 @@ export class Labels {
   add(label: LabelInfo): void {
     this.grow(label.id + 1);
     this.infos[label.id] = label;
+    this.shortNames[label.id] = shortName(label.name);
     this.colors[label.id] = colorIndexOf(label.name);
     this.isDimmed[label.id] = this.matches && !this.matches(label.name) ? 1 : 0;
   }
@@ -67,7 +71,7 @@ export class Labels {
 
   // The name as far as it fits, or "". Measured once per label, cut once per label and length.
   fittingName(label: number, width: number, measure: (text: string) => number): string {
-    const name = this.infos[label]?.name;
+    const name = this.shortNames[label];
     if (name === undefined || name === "") return "";
     let full = this.widths[label]!;
     if (full === 0) {

@@ -38,6 +38,8 @@ export interface TrackRow {
   // Lanes that are shown, and how many more there are.
   lanes: number;
   hiddenLanes: number;
+  // It shows more than tracks do at first.
+  isOpened: boolean;
   y: number;
   height: number;
 }
@@ -103,6 +105,7 @@ function addTrack(layout: Layout, track: TrackInfo, choices: Choices, isPinned: 
   const open = choices.opened.has(key) ? depth : Math.min(depth, FIRST_LANES);
   const lanes = isCounter || isCollapsed ? 1 : open;
   const height = isCounter ? (isCollapsed ? LANE_HEIGHT : COUNTER_HEIGHT) : lanes * LANE_HEIGHT;
+  const isOpened = !isCounter && !isCollapsed && lanes > FIRST_LANES;
   const hiddenLanes = isCounter || isCollapsed ? 0 : depth - lanes;
   add(layout, {
     kind: "track",
@@ -112,6 +115,7 @@ function addTrack(layout: Layout, track: TrackInfo, choices: Choices, isPinned: 
     isCollapsed,
     lanes,
     hiddenLanes,
+    isOpened,
     y: 0,
     height: height + TRACK_GAP,
   });

@@ -78,6 +78,11 @@ export function tableOf(slice: { kind: string; category: string }): string {
   }
 }
 
+// Tables have a Python function's file and line in columns of their own.
+export function rowNameOf(name: string): string {
+  return /^.*\(\d+\): (.+)$/s.exec(name)?.[1] ?? name;
+}
+
 function Details({ slice, timeline }: { slice: SliceDetails; timeline: Timeline }) {
   const track = timeline.tracks.tracks.find((item) => item.id === slice.track);
   const table = tableOf(slice);
@@ -101,7 +106,7 @@ function Details({ slice, timeline }: { slice: SliceDetails; timeline: Timeline 
     <div class="details">
       <div class="details-head">
         <strong>{slice.name}</strong>
-        <a href={hrefOf({ view: table, [`${table}.filter`]: slice.name })}>in {table}</a>
+        <a href={hrefOf({ view: table, [`${table}.filter`]: rowNameOf(slice.name) })}>in {table}</a>
         <a href={hrefOf({ q: `/^${slice.name.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")}$/` })}>
           all of this name
         </a>
@@ -142,7 +147,7 @@ function Details({ slice, timeline }: { slice: SliceDetails; timeline: Timeline 
           </section>
         )}
         <Links slice={slice} timeline={timeline} />
-        {slice.stack.length > 0 && (
+        {slice.stack.length > 0 && slice.kind !== "python" && (
           <section>
             <h3>Python stack</h3>
             <ol class="stack">
