@@ -94,14 +94,28 @@ function isNumeric(column: ColumnInfo, rows: Cell[][], index: number): boolean {
   return typeof rows.find((row) => row[index] !== null)?.[index] === "number";
 }
 
-// Widths in characters, from the heads and a sample of rows.
-function widthOf(title: string, column: ColumnInfo, rows: Cell[][], index: number): number {
-  let width = title.length + 2;
-  const stride = Math.max(1, Math.floor(rows.length / 200));
+const CHARACTER_PX = 7.4;
+const DIGIT_PX = 8.4;
+const PADDING_PX = 18;
+
+// Widths in pixels, from the heads and a sample of rows. The head and every row are grids of their own: only fixed widths line them up.
+function widthOf(
+  title: string,
+  column: ColumnInfo,
+  rows: Cell[][],
+  index: number,
+  isNumber: boolean,
+  cell: DataTableProps["cell"],
+): number {
+  let length = title.length + 2;
+  const stride = Math.max(1, Math.floor(rows.length / 2000));
   for (let row = 0; row < rows.length; row += stride) {
-    width = Math.max(width, textOfValue(rows[row]?.[index], column.unit).length);
+    const cells = rows[row] as Cell[];
+    const own = cell?.(cells, column.name);
+    const text = typeof own === "string" ? own : textOfValue(cells[index], column.unit);
+    length = Math.max(length, text.length);
   }
-  return Math.min(width, 80) + 2;
+  return Math.ceil(Math.min(length, 80) * (isNumber ? DIGIT_PX : CHARACTER_PX) + PADDING_PX);
 }
 
 export function DataTable(props: DataTableProps) {
@@ -123,12 +137,13 @@ export function DataTable(props: DataTableProps) {
       .map((index) => {
         const column = table.columns[index] as ColumnInfo;
         const title = props.titles?.[column.name] ?? titleOfColumn(column.name, column.unit);
+        const isNumber = isNumeric(column, table.rows, index);
         return {
           index,
           column,
           title,
-          isNumber: isNumeric(column, table.rows, index),
-          width: widthOf(title, column, table.rows, index),
+          isNumber,
+          width: widthOf(title, column, table.rows, index, isNumber, props.cell),
           most: props.bars?.includes(column.name) ? largestOf(table.rows, index) : 0,
         };
       });
@@ -150,15 +165,12 @@ export function DataTable(props: DataTableProps) {
 
   const first = Math.max(0, Math.floor(top / ROW_HEIGHT) - OVERSCAN);
   const last = Math.min(order.length, Math.ceil((top + height) / ROW_HEIGHT) + OVERSCAN);
+  const leastOf = (s: (typeof shown)[number]) => (s.isNumber ? s.width : Math.min(s.width, 140));
   const template = shown
-    .map((s) =>
-      s.isNumber
-        ? `minmax(${s.width}ch, max-content)`
-        : `minmax(${Math.min(s.width, 16)}ch, ${s.width}fr)`,
-    )
+    .map((s) => (s.isNumber ? `${s.width}px` : `minmax(${leastOf(s)}px, ${s.width}fr)`))
     .join(" ");
   const grid = { gridTemplateColumns: template };
-  const least = shown.reduce((sum, s) => sum + (s.isNumber ? s.width : Math.min(s.width, 16)), 0);
+  const minWidth = `${shown.reduce((sum, s) => sum + leastOf(s), 0)}px`;
 
   const sortBy = (name: string, isNumber: boolean) => {
     const now = parseSort(sort);
@@ -229,12 +241,7 @@ export function DataTable(props: DataTableProps) {
         onScroll={(event) => setTop(event.currentTarget.scrollTop)}
         onKeyDown={onKey}
       >
-        <div
-          class="table-head"
-          role="row"
-          aria-rowindex={1}
-          style={{ ...grid, minWidth: `${least}ch` }}
-        >
+        <div class="table-head" role="row" aria-rowindex={1} style={{ ...grid, minWidth }}>
           {shown.map((s) => {
             const state =
               parseSort(sort).column === s.column.name
@@ -271,7 +278,7 @@ export function DataTable(props: DataTableProps) {
         <div
           role="rowgroup"
           class="table-rows"
-          style={{ height: `${order.length * ROW_HEIGHT}px`, minWidth: `${least}ch` }}
+          style={{ height: `${order.length * ROW_HEIGHT}px`, minWidth }}
         >
           {order.slice(first, last).map((rowIndex, offset) => {
             const row = table.rows[rowIndex] as Cell[];

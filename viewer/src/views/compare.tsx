@@ -5,11 +5,10 @@ import { Note, Waiting } from "../banner";
 import { Choice, FlamePanel } from "../flame/flame_panel";
 import { buildTree } from "../flame/tree";
 import { textOfFraction, textOfNs, type Cell } from "../format";
-import type { RunInfo } from "../source";
-import { run, setState, stateOf } from "../state";
+import type { RunInfo, TableAnswer } from "../source";
+import { hrefOf, run, setState, stateOf } from "../state";
 import { cellOf, DataTable } from "../table";
 import { patternOf } from "./links";
-import { hrefOf } from "../state";
 import "./views.css";
 
 export function Compare() {
@@ -28,6 +27,10 @@ function CompareOf({ known }: { known: RunInfo[] }) {
   const other = known.find((info) => info.id === run.value && info.id !== first.id) ?? known[1]!;
   const before = Number(stateOf("compare.a", String(first.id)).value);
   const after = Number(stateOf("compare.b", String(other.id)).value);
+  const answer = useAnswer(
+    (signal) => source.diff(before, after, undefined, signal),
+    [before, after],
+  );
   const choices = known.map((info): [string, string] => [String(info.id), info.name]);
   return (
     <section class="view">
@@ -53,8 +56,13 @@ function CompareOf({ known }: { known: RunInfo[] }) {
           Swap
         </button>
       </div>
+      {answer.data?.verdict?.map((line) => (
+        <p class="verdict" key={line}>
+          {line}
+        </p>
+      ))}
       <Stacks before={before} after={after} />
-      <Changes before={before} after={after} />
+      {answer.data ? <Changes table={answer.data} after={after} /> : <Waiting answer={answer} />}
     </section>
   );
 }
@@ -64,13 +72,7 @@ interface Pair {
   after: number;
 }
 
-function Changes({ before, after }: Pair) {
-  const answer = useAnswer(
-    (signal) => source.diff(before, after, undefined, signal),
-    [before, after],
-  );
-  const table = answer.data;
-  if (!table) return <Waiting answer={answer} />;
+function Changes({ table, after }: { table: TableAnswer; after: number }) {
   const cell = (row: Cell[], column: string) => {
     if (column === "name") {
       const name = String(cellOf(table, row, "name"));
@@ -94,16 +96,9 @@ function Changes({ before, after }: Pair) {
     return <span class={look}>{value > 0 ? `+${text}` : text}</span>;
   };
   return (
-    <>
-      {table.verdict?.map((line) => (
-        <p class="verdict" key={line}>
-          {line}
-        </p>
-      ))}
-      <div class="table-place">
-        <DataTable id="compare" label="Changes" table={table} cell={cell} />
-      </div>
-    </>
+    <div class="table-place">
+      <DataTable id="compare" label="Changes" table={table} cell={cell} />
+    </div>
   );
 }
 

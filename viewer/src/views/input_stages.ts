@@ -60,7 +60,8 @@ export function pipelineOf(figures: InputFigures): InputPipeline | null {
     const { queue } = figures;
     stages.push(stage("queue", "Queue", queue?.calls ? queue.total_ns / queue.calls : null));
     stages.at(-1)!.notes.push("until a finished batch is there");
-    if (figures.workers > 0) stages[0]!.notes.push(`${figures.workers} workers`);
+    if (figures.workers > 0)
+      stages[0]!.notes.push(figures.workers === 1 ? "1 worker" : `${figures.workers} workers`);
   }
   stages.push(stage("wait", "Wait in the step", next.calls ? next.total_ns / next.calls : null));
   stages.at(-1)!.notes.push(`${next.calls.toLocaleString("en-US")} batches`);

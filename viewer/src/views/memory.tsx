@@ -18,11 +18,12 @@ import {
   titleOfCategory,
   type MemoryCurve,
 } from "./memory_curve";
-import { Legend, MemoryFlow } from "./memory_flow";
+import { MemoryFlow } from "./memory_flow";
 import "./views.css";
 
 const ROWS = 200_000;
 const POINTS = 4_000;
+const BYTE_STEPS = Array.from({ length: 60 }, (_, power) => 2 ** power);
 
 export function Memory() {
   const categories = useAnswer(
@@ -57,7 +58,6 @@ function MemoryOf({ table }: { table: TableAnswer }) {
       </div>
       <h2>Held memory by category</h2>
       <CategoryCurve curve={curve} />
-      <Legend categories={[...curve.categories].reverse()} />
       {total > table.rows.length && (
         <p class="quiet">
           The first {textOfCount(table.rows.length)} of {textOfCount(total)} changes are shown.
@@ -118,7 +118,7 @@ function optionsOf(curve: MemoryCurve): Omit<uPlot.Options, "width" | "height"> 
     scales: { x: { time: false }, y: { range: (_plot, _least, most) => [0, most * 1.05] } },
     axes: [
       { values: (_plot, ticks) => ticks.map(textOfNs) },
-      { values: (_plot, ticks) => ticks.map(textOfBytes), size: 80 },
+      { values: (_plot, ticks) => ticks.map(textOfBytes), size: 80, incrs: BYTE_STEPS },
     ],
     cursor: { drag: { x: true, y: false } },
     hooks: { draw: [(plot) => drawPeakMark(plot, curve)] },

@@ -30,29 +30,42 @@ export function titleOfCategory(category: string): string {
   return category.replaceAll("_", " ");
 }
 
+// The one that ever held most first.
 export function devicesOf(table: TableAnswer): string[] {
   const at = table.columns.findIndex((column) => column.name === "device");
-  return [...new Set(table.rows.map((row) => String(row[at] ?? "")))];
+  const parts = categoryColumns(table);
+  const most = new Map<string, number>();
+  for (const row of table.rows) {
+    const device = String(row[at] ?? "");
+    const sum = parts.reduce((total, part) => total + Number(row[part] ?? 0), 0);
+    most.set(device, Math.max(most.get(device) ?? 0, sum));
+  }
+  return [...most.keys()].sort((a, b) => most.get(b)! - most.get(a)!);
+}
+
+function categoryColumns(table: TableAnswer): number[] {
+  return table.columns
+    .map((_, index) => index)
+    .filter((index) => /_bytes$/.test(table.columns[index]!.name))
+    .filter((index) => !/^(total|allocated|reserved)_bytes$/.test(table.columns[index]!.name));
 }
 
 export function curveOf(table: TableAnswer, device: string, mostPoints: number): MemoryCurve {
   const column = (name: string) => table.columns.findIndex((info) => info.name === name);
-  const rows = table.rows.filter((row) => String(row[column("device")] ?? "") === device);
-  const all = table.columns
-    .map((info) => info.name)
-    .filter((name) => name.endsWith("_bytes") && !/^(total|allocated|reserved)_bytes$/.test(name));
-  const used = all.filter((name) => rows.some((row) => Number(row[column(name)] ?? 0) !== 0));
-  const picked = pickedRows(
-    rows.map((row) => used.reduce((sum, name) => sum + Number(row[column(name)] ?? 0), 0)),
-    mostPoints,
+  const deviceAt = column("device");
+  const rows = table.rows.filter((row) => String(row[deviceAt] ?? "") === device);
+  const used = categoryColumns(table).filter((part) =>
+    rows.some((row) => Number(row[part] ?? 0) !== 0),
   );
-  const values = (name: string) =>
-    Float64Array.from(picked, (row) => Number(rows[row]![column(name)] ?? 0));
+  const sums = rows.map((row) => used.reduce((sum, part) => sum + Number(row[part] ?? 0), 0));
+  const picked = pickedRows(sums, mostPoints);
+  const values = (part: number) =>
+    Float64Array.from(picked, (row) => Number(rows[row]![part] ?? 0));
   const bytes = used.map(values);
   return {
     device,
-    times_ns: values("time_ns"),
-    categories: used.map((name) => name.replace(/_bytes$/, "")),
+    times_ns: values(column("time_ns")),
+    categories: used.map((part) => table.columns[part]!.name.replace(/_bytes$/, "")),
     bytes,
     peak: peakOf(bytes),
   };

@@ -244,7 +244,7 @@ function FlowTooltip({ answer, hover }: { answer: MemoryFlowAnswer; hover: Hover
   );
 }
 
-export function Legend({ categories }: { categories: string[] }) {
+function Legend({ categories }: { categories: string[] }) {
   return (
     <ul class="legend">
       {categories.map((category) => (

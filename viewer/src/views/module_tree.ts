@@ -1,5 +1,5 @@
 // The rows of `modules` as a tree: modules are named by their path, "features.3" is in "features".
-// A model has its class for a name; where there is one, all paths are in it.
+// A model has its class for a name; that paths are in it is seen by their times, which add up to its.
 import type { Cell } from "../format";
 import type { TableAnswer } from "../source";
 import { cellOf } from "../table";
@@ -17,11 +17,9 @@ export interface TreeRow {
 export function moduleTree(table: TableAnswer): TreeRow[] {
   const rowOf = new Map<string, number>();
   table.rows.forEach((row, index) => rowOf.set(String(cellOf(table, row, "name")), index));
-  const models = [...rowOf]
-    .filter(([path, row]) => isModel(table, path, row))
-    .map(([path]) => path);
-  const model = models.length === 1 ? models[0]! : "";
-  const children = childrenOf([...rowOf.keys()], model);
+  const model = findModel(table, rowOf);
+  const parentOfTop = (path: string) => (isModel(table, rowOf, path) ? "" : model);
+  const children = childrenOf([...rowOf.keys()], parentOfTop);
   const weight = (path: string) => weightOf(table, rowOf, children, path);
   const result: TreeRow[] = [];
   const stack: [string, number][] = [["", -1]];
@@ -40,11 +38,32 @@ export function moduleTree(table: TableAnswer): TreeRow[] {
   return result;
 }
 
-function isModel(table: TableAnswer, path: string, row: number): boolean {
-  return !path.includes(".") && cellOf(table, table.rows[row], "class") === path;
+function isModel(table: TableAnswer, rowOf: Map<string, number>, path: string): boolean {
+  const row = table.rows[rowOf.get(path) ?? -1];
+  return !path.includes(".") && row !== undefined && cellOf(table, row, "class") === path;
 }
 
-function childrenOf(paths: string[], model: string): Map<string, Set<string>> {
+// The model that holds all the paths, "" where none or several could.
+function findModel(table: TableAnswer, rowOf: Map<string, number>): string {
+  const paths = [...rowOf.keys()];
+  const inModels = paths.filter((path) => !isModel(table, rowOf, path));
+  const children = childrenOf(inModels, () => "");
+  const pathsNs = weightOf(table, rowOf, children, "");
+  const holders = paths.filter((path) => {
+    const row = table.rows[rowOf.get(path)!];
+    const number = (column: string) => Number(cellOf(table, row, column) ?? 0);
+    const callsNs = number("total_host_ns") - number("self_host_ns");
+    return (
+      isModel(table, rowOf, path) && callsNs > 0 && Math.abs(callsNs - pathsNs) <= 0.01 * callsNs
+    );
+  });
+  return holders.length === 1 ? holders[0]! : "";
+}
+
+function childrenOf(
+  paths: string[],
+  parentOfTop: (path: string) => string,
+): Map<string, Set<string>> {
   const children = new Map<string, Set<string>>([["", new Set()]]);
   const add = (parent: string, child: string) => {
     if (!children.has(parent)) children.set(parent, new Set());
@@ -56,7 +75,7 @@ function childrenOf(paths: string[], model: string): Map<string, Set<string>> {
       add(child.slice(0, point), child);
       child = child.slice(0, point);
     }
-    add(child === model ? "" : model, child);
+    add(parentOfTop(child), child);
   }
   return children;
 }

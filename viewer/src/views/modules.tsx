@@ -4,9 +4,8 @@ import { source, useAnswer, version } from "../answer";
 import { Note, Waiting } from "../banner";
 import type { Cell } from "../format";
 import type { TableAnswer } from "../source";
-import { run, setState, stateOf } from "../state";
+import { hrefOfSearch, run, setState, stateOf } from "../state";
 import { cellOf, DataTable } from "../table";
-import { hrefOfSearch } from "../state";
 import { moduleTree, openRows, type TreeRow } from "./module_tree";
 import "./views.css";
 

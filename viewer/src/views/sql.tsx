@@ -11,7 +11,14 @@ import type { TableAnswer } from "../source";
 import { hrefOfSlice, run, setState, stateOf } from "../state";
 import { cellOf, DataTable } from "../table";
 import { Curve } from "./curve";
-import { choosePlot, columnsOfSchema, numericColumns, pointsOf, remembered } from "./sql_plot";
+import {
+  choosePlot,
+  columnsOfSchema,
+  numericColumns,
+  pointsOf,
+  remembered,
+  unitOf,
+} from "./sql_plot";
 import "./views.css";
 
 const LIMIT = 10_000;
@@ -187,10 +194,10 @@ function Plot({ table }: { table: TableAnswer }) {
 function plotOptions(table: TableAnswer, x: number, y: number, look: string) {
   const column = (index: number) => table.columns[index]!;
   const values = (index: number) => (_plot: uPlot, ticks: number[]) =>
-    ticks.map((tick) => textOfValue(tick, column(index).unit));
+    ticks.map((tick) => textOfValue(tick, unitOf(column(index))));
   const value = (index: number) => (_plot: uPlot, at: number | null) =>
-    textOfValue(at, column(index).unit);
-  const title = (index: number) => titleOfColumn(column(index).name, column(index).unit);
+    textOfValue(at, unitOf(column(index)));
+  const title = (index: number) => titleOfColumn(column(index).name, unitOf(column(index)));
   const color = SERIES_COLORS[0]!;
   const series: uPlot.Series = {
     label: title(y),

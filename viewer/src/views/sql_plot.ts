@@ -1,5 +1,5 @@
 // What of a table can be plotted, what is plotted until someone chooses, and the list of statements.
-import type { TableAnswer } from "../source";
+import type { ColumnInfo, TableAnswer } from "../source";
 
 export function numericColumns(table: TableAnswer): number[] {
   return table.columns
@@ -8,6 +8,11 @@ export function numericColumns(table: TableAnswer): number[] {
       const values = table.rows.map((row) => row[index]).filter((value) => value !== null);
       return values.length > 0 && values.every((value) => typeof value === "number");
     });
+}
+
+// Results of SQL have no units, but their names often tell one.
+export function unitOf({ name, unit }: ColumnInfo): string {
+  return unit !== "" ? unit : (/(?:^|_)(ns|bytes|fraction)$/.exec(name)?.[1] ?? "");
 }
 
 export interface PlotChoice {

@@ -8,7 +8,14 @@ import { curveOf, devicesOf, pickedRows, stacked } from "./memory_curve";
 import { boxOf, cutsOf, lengthOf, rectangleAt } from "./memory_map";
 import { moduleTree, openRows } from "./module_tree";
 import { rankRows } from "./rank_rows";
-import { choosePlot, columnsOfSchema, numericColumns, pointsOf, remembered } from "./sql_plot";
+import {
+  choosePlot,
+  columnsOfSchema,
+  numericColumns,
+  pointsOf,
+  remembered,
+  unitOf,
+} from "./sql_plot";
 
 function table(columns: [string, string][], rows: Cell[][]): TableAnswer {
   return { view: "test", columns: columns.map(([name, unit]) => ({ name, unit })), rows };
@@ -54,21 +61,21 @@ describe("functions", () => {
 });
 
 describe("modules", () => {
-  const modules = table(
-    [
-      ["name", ""],
-      ["class", ""],
-      ["total_host_ns", "ns"],
-    ],
-    [
-      ["Net", "Net", 100],
-      ["features", "Sequential", 80],
-      ["features.0", "Conv2d", 20],
-      ["features.3", "MaxPool2d", 60],
-      ["layers.0", "Linear", 5],
-      ["layers.1", "Linear", 10],
-    ],
-  );
+  const columns: [string, string][] = [
+    ["name", ""],
+    ["class", ""],
+    ["total_host_ns", "ns"],
+    ["self_host_ns", "ns"],
+  ];
+  const modules = table(columns, [
+    ["Net", "Net", 100, 5],
+    ["features", "Sequential", 80, 0],
+    ["features.0", "Conv2d", 20, 20],
+    ["features.3", "MaxPool2d", 60, 60],
+    ["layers.0", "Linear", 5, 5],
+    ["layers.1", "Linear", 10, 10],
+    ["Loss", "Loss", 2, 2],
+  ]);
 
   test("paths are a tree, heavier siblings first, and lists that are never called have a row", () => {
     const tree = moduleTree(modules);
@@ -80,6 +87,7 @@ describe("modules", () => {
       " layers",
       "  1",
       "  0",
+      "Loss",
     ]);
     expect(tree.find((row) => row.path === "layers")).toMatchObject({ row: -1, hasChildren: true });
   });
@@ -88,24 +96,24 @@ describe("modules", () => {
     const tree = moduleTree(modules);
     const names = (closed: string[]) =>
       openRows(modules, tree, new Set(closed)).rows.map((row) => row.path);
-    expect(names(["features"])).toEqual(["Net", "features", "layers", "layers.1", "layers.0"]);
-    expect(names(["Net", "features"])).toEqual(["Net"]);
-    expect(openRows(modules, tree, new Set()).table.rows[4]).toEqual(["layers", null, null]);
+    expect(names(["features"])).toEqual([
+      "Net",
+      "features",
+      "layers",
+      "layers.1",
+      "layers.0",
+      "Loss",
+    ]);
+    expect(names(["Net", "features"])).toEqual(["Net", "Loss"]);
+    expect(openRows(modules, tree, new Set()).table.rows[4]).toEqual(["layers", null, null, null]);
   });
 
-  test("with two models their paths stay at the top", () => {
-    const gan = table(
-      [
-        ["name", ""],
-        ["class", ""],
-        ["total_host_ns", "ns"],
-      ],
-      [
-        ["Maker", "Maker", 9],
-        ["Judge", "Judge", 8],
-        ["net.0", "Linear", 3],
-      ],
-    );
+  test("paths that no model's time accounts for stay at the top", () => {
+    const gan = table(columns, [
+      ["Maker", "Maker", 9, 6],
+      ["Judge", "Judge", 8, 2],
+      ["net.0", "Linear", 1, 1],
+    ]);
     expect(moduleTree(gan).map((row) => [row.path, row.depth])).toEqual([
       ["Maker", 0],
       ["Judge", 0],
@@ -126,14 +134,14 @@ describe("memory", () => {
     ],
     [
       [0, "cpu", 10, 0, 0],
-      [5, "cuda:0", 7, 0, 0],
+      [5, "cuda:0", 70, 0, 0],
       [10, "cpu", 10, 0, 30],
       [20, "cpu", 10, 0, 5],
     ],
   );
 
   test("the curve of a device has the categories that are there, its peak and their sums", () => {
-    expect(devicesOf(held)).toEqual(["cpu", "cuda:0"]);
+    expect(devicesOf(held)).toEqual(["cuda:0", "cpu"]);
     const curve = curveOf(held, "cpu", 1000);
     expect(curve.categories).toEqual(["parameters", "activations"]);
     expect(curve.times_ns[curve.peak]).toBe(10);
@@ -267,6 +275,13 @@ describe("SQL", () => {
     expect(choosePlot(result, "dur_ns", "start_ns")).toEqual({ x: 1, y: 2 });
     expect(choosePlot(result, "name", "gone")).toEqual({ x: 2, y: 1 });
     expect(choosePlot(table([["n", ""]], [[1], [2]]), "", "")).toBeNull();
+  });
+
+  test("axes have the units that the names of columns tell", () => {
+    expect(unitOf({ name: "mean_ns", unit: "" })).toBe("ns");
+    expect(unitOf({ name: "bytes", unit: "" })).toBe("bytes");
+    expect(unitOf({ name: "responses", unit: "" })).toBe("");
+    expect(unitOf({ name: "mean_ns", unit: "count" })).toBe("count");
   });
 
   test("points are by x, and missing values are gaps", () => {
