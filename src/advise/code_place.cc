@@ -1,5 +1,6 @@
 #include "advise/code_place.h"
 
+#include <algorithm>
 #include <array>
 #include <string>
 
@@ -18,6 +19,17 @@ bool is_library_file(std::string_view file) {
   return file.starts_with("torch/");
 }
 
+namespace {
+
+bool is_comprehension_name(std::string_view name) {
+  constexpr std::array<std::string_view, 4> kNames = {"<listcomp>", "<genexpr>", "<dictcomp>",
+                                                      "<setcomp>"};
+  return std::any_of(kNames.begin(), kNames.end(),
+                     [&](std::string_view known) { return name.ends_with(known); });
+}
+
+}  // namespace
+
 UserCode::UserCode(const Trace& trace) {
   is_user_.reserve(trace.labels().size());
   for (const Label& label : trace.labels().all()) {
@@ -27,7 +39,9 @@ UserCode::UserCode(const Trace& trace) {
     is_torch_.push_back(function.file.starts_with("torch/") ||
                         function.file.find("-packages/torch/") != function.file.npos);
     is_garbage_collection_.push_back(trace.string(label.category) == "gc");
-    is_user_.push_back(is_function && !function.file.empty() && !is_library_file(function.file));
+    is_comprehension_.push_back(is_function && is_comprehension_name(function.name));
+    is_user_.push_back(is_function && !is_comprehension_.back() && !function.file.empty() &&
+                       !is_library_file(function.file));
   }
 }
 

@@ -19,11 +19,14 @@ class UserCode {
  public:
   explicit UserCode(const Trace& trace);
   bool is_user_function(LabelId label) const { return is_user_[index(label)]; }
+  // [f(x) for x in y] is a function to the interpreter (until 3.12); to the user it is part of the
+  // one that it stands in, and here it is none.
+  bool is_comprehension(LabelId label) const { return is_comprehension_[index(label)]; }
   bool is_torch_function(LabelId label) const { return is_torch_[index(label)]; }
   bool is_garbage_collection(LabelId label) const { return is_garbage_collection_[index(label)]; }
 
  private:
-  std::vector<bool> is_user_, is_torch_, is_garbage_collection_;  // by label
+  std::vector<bool> is_user_, is_comprehension_, is_torch_, is_garbage_collection_;  // by label
 };
 
 // "train.py:41 augment"; "" for what is no function. Files are relative to the folder that the

@@ -59,7 +59,7 @@ class Walk {
   void enter(LabelId label) {
     Context context = contexts_.empty() ? Context{} : contexts_.back();
     context.is_outermost_operator = false;
-    context.is_user_function = user_.is_user_function(label);
+    if (!user_.is_comprehension(label)) context.is_user_function = user_.is_user_function(label);
     const SliceKind kind = trace_.labels()[label].kind;
     if (thread_.role(label) == TrainingRole::kInput) context.part = Part::kInput;
     // What a fetch does is not the work of the function that asked for the batch.
@@ -68,7 +68,7 @@ class Walk {
       context.is_outermost_operator = !context.is_in_operator;
       context.is_in_operator = true;
     }
-    if (context.is_user_function) {
+    if (user_.is_user_function(label)) {
       context.function = label;
       context.is_in_operator = false;  // a Python operator's own code
       context.is_in_torch = false;

@@ -14,6 +14,26 @@ const FunctionWork* find(const Case& c, Part part, std::string_view place) {
   return nullptr;
 }
 
+TEST(StepWork, AComprehensionIsPartOfItsFunction) {
+  HandMadeTraining training;
+  for (int i = 0; i < 5; ++i) {
+    training.step([&] {
+      training.function("outer", [&] {
+        training.function("outer.<locals>.<listcomp>", [&] {
+          for (int n = 0; n < 20; ++n) training.op("aten::mm", 10);
+        });
+      });
+    });
+  }
+  const Trace trace = training.made.build();
+  const Case c(trace);
+  ASSERT_EQ(c.work->functions(Part::kRest).size(), 1u);
+  const FunctionWork& outer = c.work->functions(Part::kRest)[0];
+  EXPECT_EQ(c.place(outer.label), "/home/me/train.py:7 outer");
+  EXPECT_EQ(outer.repeats, 4u * 20);
+  EXPECT_NEAR(outer.own_ns, 4 * 200'000, 100);
+}
+
 TEST(StepWork, TimeGoesToTheInnermostFunctionOfTheUser) {
   HandMadeTraining training;
   for (int i = 0; i < 5; ++i) {

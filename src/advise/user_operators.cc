@@ -71,7 +71,7 @@ UserOperators::UserOperators(const Case& c) {
       now.call = SliceId{row};
       now.is_direct = true;
       now.is_in_operator = false;
-    } else if (kind == SliceKind::kPython) {
+    } else if (kind == SliceKind::kPython && !c.user.is_comprehension(label)) {
       now.is_direct = false;
     }
     if (kind == SliceKind::kOperator && !now.is_in_operator) {

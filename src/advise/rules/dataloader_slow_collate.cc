@@ -42,6 +42,8 @@ void check_dataloader_slow_collate(const Case& c, Findings& found) {
       "Let the dataset give tensors of one shape, so that a batch is one torch.stack of them; do "
       "not go through Python lists.";
   finding.code = "def collate(items):\n    return torch.stack([x for x, _ in items]), ...";
+  // Most of what takes time in a fetch is this.
+  finding.includes = {"dataset-slow-item", "dataloader-in-process"};
   found.push_back(std::move(finding));
 }
 

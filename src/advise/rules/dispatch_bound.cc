@@ -12,10 +12,10 @@ namespace {
 
 constexpr double kPerStep = 64;       // operators of a function
 constexpr double kRepeats = 16;       // calls of one thing per step, or of the function: a loop
-constexpr int64_t kSmallNs = 40'000;  // an operator, with the Python around it
+constexpr int64_t kSmallNs = 50'000;  // an operator, with the Python around it
 constexpr int64_t kPythonNs = 60'000;  // more between two operators is no part of calling them
 constexpr double kOfStep = 0.25;
-constexpr double kLeft = 0.1;
+constexpr double kLeft = 0.05;
 
 struct Calls {
   uint64_t operators = 0;

@@ -21,6 +21,10 @@ constexpr int64_t kLeastReadNs = 2000;  // less is a scalar, or a handful of num
 // Looking for the types takes up to so many times as long as reading; more is other work.
 constexpr int64_t kOfReading = 3;
 
+// A function that spends so much of its time on that is there for nothing else: what it does
+// besides (makes the list, scales the result) goes with it.
+constexpr double kMostOfFunction = 0.5;
+
 struct Made {
   uint64_t tensors = 0;
   int64_t ns = 0;
@@ -52,6 +56,22 @@ int64_t find_read_ns(const Trace& trace, std::span<const UserOperator> all, size
   }
   const int64_t types_ns = std::min(slices.start_ns[empty] - before_ns, kOfReading * read_ns);
   return read_ns + std::max<int64_t>(0, types_ns);
+}
+
+// What functions that mostly make tensors of lists do besides.
+int64_t find_other_ns(const Case& c, const std::map<LabelId, Made>& by_function) {
+  int64_t other_ns = 0;
+  for (const auto& [label, made] : by_function) {
+    int64_t own_ns = 0;
+    for (const Part part : {Part::kInput, Part::kRest}) {
+      for (const FunctionWork& function : c.work->functions(part)) {
+        if (function.label == label) own_ns += function.own_ns;
+      }
+    }
+    if (static_cast<double>(made.ns) < kMostOfFunction * static_cast<double>(own_ns)) continue;
+    other_ns += std::max<int64_t>(0, own_ns - made.ns);
+  }
+  return other_ns;
 }
 
 }  // namespace
@@ -88,7 +108,7 @@ void check_tensor_from_python_list(const Case& c, Findings& found) {
 
   Finding finding;
   finding.id = "tensor-from-python-list";
-  finding.at_stake_fraction = share;
+  finding.at_stake_fraction = std::min(1.0, share + c.share(find_other_ns(c, by_function)));
   finding.where = c.place(most->first);
   finding.title = in_percent(share) + (c.has_steps() ? " of each step" : " of the time") +
                   " makes tensors from Python lists, number by number";
