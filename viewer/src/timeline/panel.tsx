@@ -4,6 +4,7 @@ import type { TargetedPointerEvent } from "preact";
 import { source, useAnswer, version } from "../answer";
 import { Waiting } from "../banner";
 import { FlamePanel } from "../flame/flame_panel";
+import { shortName } from "../flame/layout";
 import { buildTree } from "../flame/tree";
 import { textOfNs, type Cell } from "../format";
 import type { SliceDetails } from "../source";
@@ -62,20 +63,17 @@ function Handle({ height, onHeight }: { height: number; onHeight: (height: numbe
 }
 
 // The view that has a slice of this kind as a row.
+const TABLES: Record<string, string> = {
+  operator: "operators",
+  annotation: "operators",
+  kernel: "kernels",
+  memcpy: "kernels",
+  memset: "kernels",
+};
+
 export function tableOf(slice: { kind: string; category: string }): string {
-  switch (slice.kind) {
-    case "operator":
-      return "operators";
-    case "kernel":
-    case "memcpy":
-    case "memset":
-      return "kernels";
-    case "module":
-      return "modules";
-    default:
-      if (/python|function/.test(slice.kind) || /python/.test(slice.category)) return "functions";
-      return /nn_module/.test(slice.category) ? "modules" : "functions";
-  }
+  if (slice.category === "nn_module") return "modules";
+  return TABLES[slice.kind] ?? "functions";
 }
 
 // Tables have a Python function's file and line in columns of their own.
@@ -215,8 +213,13 @@ function Links({ slice, timeline }: { slice: SliceDetails; timeline: Timeline })
 
 function SliceButton({ id, name, timeline }: { id: number; name: string; timeline: Timeline }) {
   return (
-    <button type="button" class="plain link" onClick={() => timeline.select(id, "show")}>
-      {name}
+    <button
+      type="button"
+      class="plain link"
+      title={name}
+      onClick={() => timeline.select(id, "show")}
+    >
+      {shortName(name)}
     </button>
   );
 }

@@ -284,6 +284,12 @@ export class Timeline {
     return null;
   }
 
+  // Typing does not move the window; a link that searches does.
+  typeSearch(text: string): void {
+    this.search.start(text, false);
+    setState({ q: text }, "replace");
+  }
+
   // The next match of the search, or the one before.
   stepMatch(by: number): void {
     const match = this.search.step(by, this.viewport.begin_ns);

@@ -5,7 +5,7 @@ import { currentRun, source, useAnswer, version } from "../answer";
 import { Waiting } from "../banner";
 import { textOfCount, textOfNs } from "../format";
 import type { TableAnswer, Tracks } from "../source";
-import { run, searchText, setState } from "../state";
+import { run, searchText } from "../state";
 import { cellOf } from "../table";
 import { filterTracks, trackFilter } from "../timeline/choices";
 import { Heads } from "../timeline/heads";
@@ -128,10 +128,14 @@ function Tools({
         value={searchText.value}
         placeholder="Search slices ( / ): text, /pattern/, key:value"
         aria-label="Search slices"
-        onInput={(event) => setState({ q: event.currentTarget.value }, "replace")}
+        onInput={(event) => timeline?.typeSearch(event.currentTarget.value)}
         onKeyDown={(event) => {
           if (event.key === "Enter") timeline?.stepMatch(event.shiftKey ? -1 : 1);
-          else if (event.key === "Escape") event.currentTarget.blur();
+          else if (event.key === "Escape") {
+            // Browsers would empty the field: the search stays, the keys work again.
+            event.preventDefault();
+            event.currentTarget.blur();
+          }
         }}
       />
       <button
