@@ -111,6 +111,7 @@ describe("tree", () => {
     const place = { function: "train", file: "a.py", line: 7 };
     const tree = buildTree({ ...sampled, labels: [{ ...sampled.labels[1]!, ...place }] });
     expect(tree.ids.get("a.py(7): train")).toBe(11);
+    expect(nameOf(tree, nodeAt(tree, "10.11"))).toBe("a.py(7): train");
   });
 
   test("by name has the same nodes, siblings in the order of the alphabet", () => {
@@ -176,6 +177,17 @@ describe("layout", () => {
     expect(shallow.count).toBe(3);
     expect(shallow.levels).toBe(2);
     expect(shallow.hidden).toBe(5);
+  });
+
+  test("children that have more than their parent are squeezed into it", () => {
+    const estimate = answer();
+    estimate.nodes.total_ns = [100, 60, 80, 40, 30, 5, 20];
+    const tree = buildTree(estimate);
+    const boxes = everything(tree);
+    const at = (path: string) => boxes.node.indexOf(nodeAt(tree, path));
+    expect(boxes.end[at("10.11.13")]).toBeCloseTo(boxes.end[at("10.11")]!, 12);
+    const width = (box: number) => boxes.end[box]! - boxes.begin[box]!;
+    expect(width(at("10.11.12"))).toBeCloseTo(2 * width(at("10.11.13")), 12);
   });
 
   test("a run of no time has a root and nothing else", () => {

@@ -41,10 +41,13 @@ export function buildTree(answer: FlameAnswer): FlameTree {
   const size = nodes.parent.length + 1;
   const tree = emptyTree(size, nodes.other_ns !== undefined);
   for (const label of answer.labels) {
-    tree.names.set(label.id, label.name);
-    tree.ids.set(label.name, label.id);
-    if (label.file) {
-      tree.ids.set(`${label.file}(${label.line ?? 0}): ${label.function ?? label.name}`, label.id);
+    const place = label.file ? `${label.file}(${label.line ?? 0}): ${label.function}` : "";
+    // Names of slices have the place in them already; those of samples and call edges do not.
+    const isBare = place !== "" && label.name === label.function;
+    tree.names.set(label.id, isBare ? place : label.name);
+    tree.ids.set(isBare ? place : label.name, label.id);
+    if (place !== "") {
+      tree.ids.set(place, label.id);
     }
   }
   tree.leftOut = answer.left_out;

@@ -6,16 +6,17 @@ import { Note, Waiting } from "../banner";
 import { Flame } from "../flame/flame";
 import { Choice, FlamePanel } from "../flame/flame_panel";
 import { shortName } from "../flame/layout";
-import { buildTree, heaviestOf, nameOf, pathText, type FlameTree } from "../flame/tree";
+import { buildTree, childrenOf, heaviestOf, nameOf, pathText, type FlameTree } from "../flame/tree";
 import type { Cell } from "../format";
 import type { FlameOptions, TableAnswer } from "../source";
 import { run, setState, stateOf } from "../state";
 import { cellOf, DataTable } from "../table";
 import { callsText, FUNCTION_COLUMNS, FUNCTION_TITLES, functionRows } from "./function_rows";
-import { patternOf, ToTimeline } from "./links";
+import { ToTimeline } from "./links";
 import "./views.css";
 
 const LEAST = 0.0001;
+const FUNCTION_KINDS = "python,call";
 
 function useTree(options: FlameOptions | null, depends: readonly unknown[]) {
   const answer = useAnswer(options && ((signal) => source.flame(run.value, options, signal)), [
@@ -25,6 +26,27 @@ function useTree(options: FlameOptions | null, depends: readonly unknown[]) {
   ]);
   const tree = useMemo(() => answer.data && buildTree(answer.data), [answer.data]);
   return { answer, tree };
+}
+
+// The stacks of some kinds; of all where those have none and nobody chose them.
+function useStacks(kind: string, isChosen: boolean) {
+  const ask = async (signal: AbortSignal) => {
+    const stacks = await source.flame(run.value, { kind, least: LEAST }, signal);
+    if (isChosen || kind === "" || stacks.nodes.parent.length > 0) return { stacks, kind };
+    return { stacks: await source.flame(run.value, { least: LEAST }, signal), kind: "" };
+  };
+  const answer = useAnswer(ask, [run.value, version(), kind, isChosen]);
+  const tree = useMemo(() => answer.data && buildTree(answer.data.stacks), [answer.data]);
+  return { answer, tree, kind: answer.data?.kind ?? kind };
+}
+
+// The sandwich of a function, or none; what was zoomed in another one's does not hold for it.
+function focusOn(name: string): void {
+  setState({
+    "functions.focus": name,
+    "functions.callers.zoom": null,
+    "functions.callees.zoom": null,
+  });
 }
 
 export function Functions() {
@@ -39,18 +61,18 @@ export function Functions() {
 
 function FunctionsOf({ rows }: { rows: TableAnswer }) {
   const hasFunctions = rows.rows.length > 0;
-  const shown = stateOf("functions.show", hasFunctions ? "python,call" : "all").value;
+  const chosen = stateOf("functions.show").value;
   const focus = stateOf("functions.focus").value;
-  const kind = shown === "all" ? undefined : shown;
-  const { answer, tree } = useTree({ kind, least: LEAST }, [kind]);
+  const wanted = chosen === "" ? FUNCTION_KINDS : chosen === "all" ? "" : chosen;
+  const { answer, tree, kind } = useStacks(wanted, chosen !== "");
   return (
     <section class="view">
       <div class="view-tools">
         <Choice
           title="Stacks of"
-          value={shown}
+          value={kind === "" ? "all" : kind}
           options={[
-            ["python,call", "functions"],
+            [FUNCTION_KINDS, "functions"],
             ["python,call,operator", "functions and operators"],
             ["operator", "operators"],
             ["all", "everything recorded"],
@@ -58,7 +80,7 @@ function FunctionsOf({ rows }: { rows: TableAnswer }) {
           onChange={(value) => setState({ "functions.show": value, "functions.zoom": null })}
         />
         {focus !== "" && (
-          <button type="button" onClick={() => setState({ "functions.focus": null })}>
+          <button type="button" onClick={() => focusOn("")}>
             Back to all stacks
           </button>
         )}
@@ -74,7 +96,7 @@ function FunctionsOf({ rows }: { rows: TableAnswer }) {
           tree={tree}
           action={{
             title: "Callers and callees",
-            run: (from, node) => setState({ "functions.focus": nameOf(from, node) }),
+            run: (from, node) => focusOn(nameOf(from, node)),
           }}
         />
       ) : (
@@ -101,15 +123,12 @@ function FunctionTable({ rows, tree, isSandwich, focus }: FunctionTableProps) {
   const zoom = (row: Cell[]) => {
     const label = labelOfRow(row);
     if (isSandwich) {
-      setState({ "functions.focus": label });
+      focusOn(label);
       return;
     }
     const node = tree ? heaviestOf(tree, tree.ids.get(label)) : -1;
-    setState(
-      node >= 0 && tree
-        ? { "functions.zoom": pathText(tree, node), "functions.find": patternOf(label) }
-        : { "functions.focus": label },
-    );
+    if (node >= 0 && tree) setState({ "functions.zoom": pathText(tree, node) });
+    else focusOn(label);
   };
   const cell = (row: Cell[], column: string) => {
     if (column === "calls") {
@@ -145,7 +164,7 @@ function FunctionTable({ rows, tree, isSandwich, focus }: FunctionTableProps) {
 interface SandwichProps {
   tree: FlameTree;
   name: string;
-  kind: string | undefined;
+  kind: string;
 }
 
 function Sandwich({ tree, name, kind }: SandwichProps) {
@@ -175,16 +194,18 @@ function Half(props: {
   const { answer, tree } = props.part;
   const zoom = stateOf(`${props.name}.zoom`).value;
   const find = stateOf("functions.find").value;
+  const depth = stateOf("functions.depth", "20").value;
   if (!tree) return <Waiting answer={answer} />;
-  // The whole is the function itself: its own node is the only one at the top.
+  // The function is the only one at the top: no need for a row above it.
+  const isOneTop = childrenOf(tree, 0).length === 1;
   return (
     <Flame
       tree={tree}
       style={props.style}
-      depth={12}
+      depth={Number(depth)}
       cutoff={0.001}
       search={find}
-      zoom={zoom}
+      zoom={zoom === "" && isOneTop ? pathText(tree, 1) : zoom}
       onZoom={(path) => setState({ [`${props.name}.zoom`]: path })}
       title={props.style === "flame" ? "Callers" : "Callees"}
     />

@@ -146,6 +146,7 @@ function Allocations() {
   );
   const table = answer.data;
   if (!table) return <Waiting answer={answer} />;
+  if (table.rows.length === 0) return <Note>It is not known which operators took memory.</Note>;
   return (
     <div class="table-place">
       <DataTable

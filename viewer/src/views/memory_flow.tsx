@@ -57,7 +57,10 @@ function FlowPicture({ answer }: { answer: MemoryFlowAnswer }) {
   const widthPx = useWidth(frame);
   const rectangles = answer.columns;
   const whole = useMemo(() => wholeRange(answer), [answer]);
-  const range = parseRange(stateOf("memory.range").value) ?? whole;
+  const chosen = parseRange(stateOf("memory.range").value);
+  // A link's range may be of another run.
+  const isInside = chosen && chosen.begin_ns < whole.end_ns && chosen.end_ns > whole.begin_ns;
+  const range = isInside ? chosen : whole;
   const [hover, setHover] = useState<Hover | null>(null);
   const [drag, setDrag] = useState<{ from: number; to: number } | null>(null);
   const isDark = theme.value === "dark";

@@ -1,6 +1,6 @@
 // Operators on the host: by name, by the shapes of their inputs, or by the stack that called them.
 import { source, useAnswer, version } from "../answer";
-import { Waiting } from "../banner";
+import { Note, Waiting } from "../banner";
 import { Choice } from "../flame/flame_panel";
 import type { Cell } from "../format";
 import { run, setState, stateOf } from "../state";
@@ -29,7 +29,11 @@ export function Operators() {
           onChange={(value) => setState({ "operators.by": value })}
         />
       </div>
-      {table ? (
+      {!table ? (
+        <Waiting answer={answer} />
+      ) : table.rows.length === 0 ? (
+        <Note>{table.stats?.notes?.join(" ") ?? "No operators in this run"}.</Note>
+      ) : (
         <DataTable
           id="operators"
           label="Operators"
@@ -46,8 +50,6 @@ export function Operators() {
             );
           }}
         />
-      ) : (
-        <Waiting answer={answer} />
       )}
     </section>
   );
