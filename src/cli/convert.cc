@@ -29,6 +29,7 @@ Examples:
   stepscope convert trace.sscope trace.json.gz         for Perfetto, chrome://tracing
   stepscope convert trace.json run.pt.trace.json       in PyTorch's layout, for HTA
   stepscope convert runs/monday flame.svg              a flame graph, for any browser
+  stepscope convert runs/monday monday.timeline.svg    a picture of the timeline
   stepscope convert runs/monday run.speedscope.json    for speedscope.app
   stepscope convert runs/monday callgrind.out.monday   for KCachegrind, callgrind_annotate
   stepscope convert runs/monday run.pb.gz              for go tool pprof

@@ -17,6 +17,7 @@
 #include "export/prof.h"
 #include "export/speedscope.h"
 #include "export/sscope.h"
+#include "export/timeline_svg.h"
 
 namespace stepscope {
 namespace {
@@ -73,6 +74,8 @@ constexpr std::array kFormats = {
                  write_memory_timeline_html},
     ExportFormat{"chrome", ".json", "Chrome trace events: Perfetto, chrome://tracing", true,
                  write_chrome},
+    ExportFormat{"timeline", "timeline.svg", "a picture of the timeline, for any browser", false,
+                 write_timeline_svg},
     ExportFormat{"flamegraph", ".svg", "a flame graph for any browser: zoom, search", false,
                  write_flamegraph},
     ExportFormat{"collapsed", ".collapsed .folded", "folded stacks: flamegraph.pl, inferno", true,
@@ -96,16 +99,31 @@ bool matches(std::string_view path, std::string_view name_or_suffix) {
   return path.substr(path.rfind('/') + 1).starts_with(name_or_suffix);  // npos + 1 is 0
 }
 
-bool matches(std::string_view path, const ExportFormat& format) {
+// Whether the test takes one of the format's suffixes.
+template <typename Test>
+bool any_suffix(const ExportFormat& format, Test&& takes) {
   std::string_view names = format.suffix;
   while (!names.empty()) {
     const size_t end = std::min(names.find(' '), names.size());
-    const std::string_view name = names.substr(0, end);
-    if (matches(path, name)) return true;
-    if (format.can_compress && matches(without_compression(path), name)) return true;
+    if (takes(names.substr(0, end))) return true;
     names.remove_prefix(std::min(end + 1, names.size()));
   }
   return false;
+}
+
+bool matches(std::string_view path, const ExportFormat& format) {
+  return any_suffix(format, [&](std::string_view suffix) {
+    return matches(path, suffix) ||
+           (format.can_compress && matches(without_compression(path), suffix));
+  });
+}
+
+// "flamegraph", and also "flamegraph.svg" or "speedscope.json": what a file might be called.
+bool is_named(const ExportFormat& format, std::string_view name) {
+  return format.name == name || any_suffix(format, [&](std::string_view suffix) {
+           return name == std::string(format.name) + std::string(suffix) || name == suffix ||
+                  (suffix.starts_with('.') && name == suffix.substr(1));
+         });
 }
 
 }  // namespace
@@ -114,7 +132,7 @@ std::span<const ExportFormat> export_formats() { return kFormats; }
 
 const ExportFormat* find_export_format(std::string_view name) {
   const auto at = std::find_if(kFormats.begin(), kFormats.end(),
-                               [&](const ExportFormat& format) { return format.name == name; });
+                               [&](const ExportFormat& format) { return is_named(format, name); });
   return at == kFormats.end() ? nullptr : &*at;
 }
 

@@ -28,6 +28,7 @@ struct ExportFormat {
 };
 
 std::span<const ExportFormat> export_formats();
+// By its name, or by what its files are called: "flamegraph", "flamegraph.svg", "svg".
 const ExportFormat* find_export_format(std::string_view name);
 const ExportFormat* find_export_format_of_path(std::string_view path);
 

@@ -8,11 +8,12 @@
 #include <string_view>
 #include <utility>
 
+#include "export/duration_text.h"
 #include "export/flamegraph_page.h"
+#include "export/name_colour.h"
 #include "export/output_file.h"
 #include "export/stack_export.h"
 #include "export/utf8_text.h"
-#include "trace/string_pool.h"
 
 namespace stepscope {
 namespace {
@@ -27,20 +28,7 @@ constexpr double kSpanPx = kWidth - 2.0 * kMargin;
 std::string text_of_weight(int64_t weight, WeightUnit unit) {
   if (unit == WeightUnit::kNone) return fmt::format("{}", weight);
   if (unit == WeightUnit::kBytes) return fmt::format("{} bytes", weight);
-  if (weight < 1000) return fmt::format("{} ns", weight);
-  const double ns = static_cast<double>(weight);
-  if (weight < 1'000'000) return fmt::format("{:.4g} us", ns / 1e3);
-  if (weight < 1'000'000'000) return fmt::format("{:.4g} ms", ns / 1e6);
-  return fmt::format("{:.2f} s", ns / 1e9);
-}
-
-// The first characters of a text.
-std::string_view beginning(std::string_view text, size_t characters) {
-  size_t at = 0;
-  while (at < text.size() && characters-- > 0) {
-    at += std::max<size_t>(1, utf8_length(text.substr(at)));
-  }
-  return text.substr(0, at);
+  return duration_text(weight);
 }
 
 class FlamegraphWriter {
@@ -142,7 +130,7 @@ class FlamegraphWriter {
     const bool is_samples = tree_.source() == CallTree::Source::kSamples;
     more += fmt::format(", {} {}{}", node.calls, is_samples ? "sample" : "call",
                         node.calls == 1 ? "" : "s");
-    const std::string colour = fmt::format("c{}", hash_bytes(name) % kColours);
+    const std::string colour = fmt::format("c{}", colour_of_name(name, kColours));
     write_frame(name, colour, node.total_ns, more, x, width, level);
   }
 

@@ -1,5 +1,7 @@
 #include "export/utf8_text.h"
 
+#include <algorithm>
+
 namespace stepscope {
 namespace {
 
@@ -60,6 +62,14 @@ size_t utf8_length(std::string_view text) {
   if (first == 0xF0 && byte(1) < 0x90) return 0;
   if (first == 0xF4 && byte(1) > 0x8F) return 0;  // beyond U+10FFFF
   return length;
+}
+
+std::string_view beginning(std::string_view text, size_t characters) {
+  size_t at = 0;
+  while (at < text.size() && characters-- > 0) {
+    at += std::max<size_t>(1, utf8_length(text.substr(at)));
+  }
+  return text.substr(0, at);
 }
 
 void append_utf8(std::string& to, std::string_view text) {

@@ -14,6 +14,9 @@ namespace stepscope {
 // Bytes of the UTF-8 character that `text` starts with; 0 where it starts with none.
 size_t utf8_length(std::string_view text);
 
+// The first characters of a text.
+std::string_view beginning(std::string_view text, size_t characters);
+
 void append_utf8(std::string& to, std::string_view text);
 // On one line: control characters become spaces.
 void append_line(std::string& to, std::string_view text);
