@@ -67,15 +67,15 @@ ctest-%: build-%
 
 pytest-release: build
 	$(PYTEST) -m 'not heavy' --junitxml=$(RESULTS)/pytest.xml \
-	  tests/golden tests/cli tests/python tests/recorder
+	  tests/golden tests/cli tests/serve tests/python tests/recorder
 
 pytest-all: build
-	$(PYTEST) --junitxml=$(RESULTS)/pytest-all.xml tests/golden tests/cli tests/python tests/recorder
+	$(PYTEST) --junitxml=$(RESULTS)/pytest-all.xml tests/golden tests/cli tests/serve tests/python tests/recorder
 
 # The command's tests once more, with the sanitized binary.
 pytest-asan: build-asan
 	STEPSCOPE_BIN=build/asan/bin/stepscope $(PYTEST) -m 'not heavy and not live' \
-	  --junitxml=$(RESULTS)/pytest-asan.xml tests/golden tests/cli tests/recorder
+	  --junitxml=$(RESULTS)/pytest-asan.xml tests/golden tests/cli tests/serve tests/recorder
 
 pytest-wheel: wheel
 	$(PYTEST) --junitxml=$(RESULTS)/pytest-wheel.xml tests/wheel

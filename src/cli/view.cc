@@ -51,6 +51,13 @@ bool has_display() {
   return false;
 }
 
+sigset_t ending_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals, signal);
+  return signals;
+}
+
 // Forks twice, so that the browser is no child of ours. Before there are other threads.
 void open_browser(const std::string& url) {
   const pid_t child = fork();
@@ -61,6 +68,8 @@ void open_browser(const std::string& url) {
   }
   if (fork() != 0) _exit(0);
   setsid();
+  const sigset_t signals = ending_signals();
+  pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
   const int null = open("/dev/null", O_RDWR);
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(null, stream);
   execlp("xdg-open", "xdg-open", url.c_str(), static_cast<char*>(nullptr));
@@ -85,12 +94,9 @@ bool report_faults(serve::Runs& runs) {
   return any;
 }
 
-// Until Ctrl-C. A second one ends the program at once.
+// Until Ctrl-C, which must be blocked. A second one ends the program at once.
 void serve_until_signal(serve::HttpServer& server) {
-  sigset_t signals;
-  sigemptyset(&signals);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals, signal);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // also for the threads to come
+  const sigset_t signals = ending_signals();
   std::thread serving([&] { server.serve(); });
   int signal = 0;
   sigwait(&signals, &signal);
@@ -105,6 +111,9 @@ int run(const Options& options) {
   serve::Api api(*runs);
   const auto server = serve::HttpServer::listen(api, {.port = options.port});
   if (!server) return print_fault(server.status());
+  // Before anyone can know that it runs; also for the threads to come.
+  const sigset_t signals = ending_signals();
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   print_line((*server)->url());
   if (!options.no_browser && has_display()) open_browser((*server)->url());
   serve_until_signal(**server);
