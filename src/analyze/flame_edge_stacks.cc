@@ -144,11 +144,22 @@ class EdgeStacks {
       open.pop();
       const Node node = stacks_.nodes[id];
       if (total_ns_[node.function] <= 0 || node.depth + 1 >= kMaxLevels) continue;
-      const double share =
-          static_cast<double>(node.total_ns) / static_cast<double>(total_ns_[node.function]);
+      std::vector<uint32_t> called;
+      double called_ns = 0;
       for (const uint32_t at : edges_of[node.function]) {
+        if (is_on_path(id, graph_.edges[at].callee)) continue;
+        called.push_back(at);
+        called_ns += static_cast<double>(graph_.edges[at].cost.total_ns);
+      }
+      // Calls that recurse through each other count in full for each: all of them together can have
+      // more than their caller, and get what it has then.
+      const double calls_share =
+          static_cast<double>(node.total_ns) / static_cast<double>(total_ns_[node.function]);
+      double share = calls_share;
+      const auto room_ns = static_cast<double>(node.children_ns);
+      if (called_ns * share > room_ns) share = room_ns / called_ns;
+      for (const uint32_t at : called) {
         const CallGraph::Edge& edge = graph_.edges[at];
-        if (is_on_path(id, edge.callee)) continue;
         const auto part = [&](auto value) { return static_cast<double>(value) * share; };
         if (part(edge.cost.total_ns) < least_ns || stacks_.nodes.size() > options_.max_nodes) {
           ++stacks_.left_out;
@@ -158,7 +169,8 @@ class EdgeStacks {
             std::min(part(edge.cost.total_ns), static_cast<double>(node.total_ns)));
         const uint32_t child =
             add_node(id, edge.callee, total_ns, static_cast<int64_t>(part(edge.cost.self_ns)),
-                     static_cast<uint64_t>(std::llround(part(edge.cost.calls))));
+                     static_cast<uint64_t>(
+                         std::llround(static_cast<double>(edge.cost.calls) * calls_share)));
         open.emplace(total_ns, child);
       }
     }

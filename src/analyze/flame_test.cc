@@ -227,7 +227,32 @@ TEST(Flame, CallEdgesInACircleEnd) {
   builder.add_call_edge(f, g, 9, 9, 900, 990);
   builder.add_call_edge(g, f, 9, 9, 90, 900);
   const Trace trace = std::move(builder).finish();
-  EXPECT_EQ(text_of(build_flame(trace, {})), "f 1000/100 x9\n g 990/900 x9\n");
+  EXPECT_EQ(text_of(build_flame(trace, {})), "f 1000/100 x9\n g 900/818 x9\n");
+}
+
+// a calls b and c, which call each other: cProfile counts nearly all of a's time for both.
+TEST(Flame, CallEdgesThatRecurseThroughEachOtherShareTheirCallersTime) {
+  TraceBuilder builder;
+  const auto frame = [&](std::string_view name) {
+    return builder.add_frame({builder.string(name), kEmptyString, 0});
+  };
+  const FrameId a = frame("a"), b = frame("b"), c = frame("c");
+  builder.add_call_edge(kNoFrame, a, 1, 1, 100, 1'000);
+  builder.add_call_edge(kNoFrame, b, 9, 1, 450, 900);
+  builder.add_call_edge(kNoFrame, c, 9, 1, 450, 900);
+  builder.add_call_edge(a, b, 1, 1, 50, 900);
+  builder.add_call_edge(a, c, 1, 1, 50, 900);
+  builder.add_call_edge(b, c, 8, 8, 400, 850);
+  builder.add_call_edge(c, b, 8, 8, 400, 850);
+  const Flame flame = build_flame(std::move(builder).finish(), {});
+  std::vector<int64_t> children_ns(flame.nodes.size());
+  for (size_t i = 0; i < flame.nodes.size(); ++i) {
+    if (flame.nodes.parent[i] >= 0) children_ns[flame.nodes.parent[i]] += flame.nodes.total_ns[i];
+  }
+  EXPECT_EQ(children_ns[0], 900);
+  for (size_t i = 0; i < flame.nodes.size(); ++i) {
+    EXPECT_LE(children_ns[i] + flame.nodes.self_ns[i], flame.nodes.total_ns[i]) << i;
+  }
 }
 
 TEST(Flame, DeepRecursionsAreTurnedAroundWithinABudget) {

@@ -41,7 +41,9 @@ export function buildTree(answer: FlameAnswer): FlameTree {
   const size = nodes.parent.length + 1;
   const tree = emptyTree(size, nodes.other_ns !== undefined);
   for (const label of answer.labels) {
-    const place = label.file ? `${label.file}(${label.line ?? 0}): ${label.function}` : "";
+    // "~" is what a .prof has for functions that are built in.
+    const hasPlace = label.file !== undefined && label.file !== "" && label.file !== "~";
+    const place = hasPlace ? `${label.file}(${label.line ?? 0}): ${label.function}` : "";
     // Names of slices have the place in them already; those of samples and call edges do not.
     const isBare = place !== "" && label.name === label.function;
     tree.names.set(label.id, isBare ? place : label.name);
