@@ -1,10 +1,11 @@
 // The heads of the tracks, left of the canvas: names, and what can be done with a track. They scroll with the tracks; only those near the window are elements.
 import { useRef } from "preact/hooks";
 import type { TargetedPointerEvent } from "preact";
-import { textOfCount, textOfValue } from "../format";
+import { textOfCount } from "../format";
 import { setOrder, toggleCollapsed, toggleOpened, togglePinned } from "./choices";
 import {
   moved,
+  textOfCounter,
   titleOfProcess,
   titleOfTrack,
   TRACK_GAP,
@@ -112,14 +113,6 @@ function TrackHead({
       )}
     </div>
   );
-}
-
-export function textOfCounter(value: number, unit: string | null): string {
-  const [kind = "", per] = (unit ?? "").split("/");
-  const text = textOfValue(value, kind);
-  const named =
-    kind !== "" && !["ns", "bytes", "fraction", "count"].includes(kind) ? `${text} ${kind}` : text;
-  return per ? `${named}/${per}` : named;
 }
 
 function counterRange({ track }: TrackRow): string {

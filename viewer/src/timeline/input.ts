@@ -1,6 +1,6 @@
 // Mouse, wheel and keys of the timeline. Returns a function that takes all of it back.
 import { areKeysShown, isTyping } from "../keys";
-import { setState } from "../state";
+import { area, searchText, selectedSlice, setState } from "../state";
 import { setOrder, toggleCollapsed, togglePinned } from "./choices";
 import { moved, tracksBetween } from "./layout";
 import type { Elements, Timeline } from "./timeline";
@@ -275,6 +275,14 @@ function pointerOrMiddle(timeline: Timeline): number | undefined {
   return timeline.pointer ?? undefined;
 }
 
+// Escape takes back one thing after the other: what is selected, what is searched, what is marked.
+function leave(): void {
+  if (selectedSlice.value !== null || area.value !== null)
+    setState({ slice: null, area: null, "area.tracks": null });
+  else if (searchText.value !== "") setState({ q: null });
+  else setState({ mark: null });
+}
+
 function handleKey(
   timeline: Timeline,
   key: string,
@@ -307,7 +315,7 @@ function handleKey(
       if (track !== undefined) toggleCollapsed(String(track));
       return true;
     case "Escape":
-      setState({ slice: null, area: null, "area.tracks": null, mark: null, q: null });
+      leave();
       return true;
     case "ArrowUp":
     case "ArrowDown":

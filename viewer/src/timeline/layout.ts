@@ -1,4 +1,5 @@
 // Where tracks stand: processes, their tracks, their lanes. A pure function of the tracks and of what the reader chose; heights are in CSS pixels.
+import { textOfValue } from "../format";
 import type { ProcessInfo, TrackInfo, Tracks } from "../source";
 
 export const LANE_HEIGHT = 18;
@@ -6,7 +7,7 @@ export const COUNTER_HEIGHT = 34;
 export const PROCESS_HEIGHT = 24;
 export const TRACK_GAP = 5;
 // Tracks deeper than this begin with so many lanes; a click opens the rest.
-const FIRST_LANES = 24;
+export const FIRST_LANES = 24;
 
 export interface Choices {
   // Tracks that stand on top, in this order.
@@ -48,6 +49,7 @@ export type Row = ProcessRow | TrackRow;
 
 export interface Layout {
   rows: Row[];
+  byTrack: Map<number, TrackRow>;
   height: number;
   hiddenTracks: number;
 }
@@ -63,8 +65,17 @@ export function titleOfProcess(process: ProcessInfo): string {
     .join(" · ");
 }
 
+// A counter's value with its unit: "1.5 cores", "12.3 MiB/s".
+export function textOfCounter(value: number, unit: string | null): string {
+  const [kind = "", per] = (unit ?? "").split("/");
+  const text = textOfValue(value, kind);
+  const named =
+    kind !== "" && !["ns", "bytes", "fraction", "count"].includes(kind) ? `${text} ${kind}` : text;
+  return per ? `${named}/${per}` : named;
+}
+
 export function layOut(tracks: Tracks, choices: Choices): Layout {
-  const layout: Layout = { rows: [], height: 0, hiddenTracks: 0 };
+  const layout: Layout = { rows: [], byTrack: new Map(), height: 0, hiddenTracks: 0 };
   const filter = choices.filter.trim().toLowerCase();
   const isWanted = (track: TrackInfo) =>
     filter === "" || titleOfTrack(track).toLowerCase().includes(filter);
@@ -94,6 +105,7 @@ export function layOut(tracks: Tracks, choices: Choices): Layout {
 function add(layout: Layout, row: Row): void {
   row.y = layout.height;
   layout.rows.push(row);
+  if (row.kind === "track") layout.byTrack.set(row.track.id, row);
   layout.height += row.height;
 }
 
@@ -134,9 +146,7 @@ function inOrder(tracks: readonly TrackInfo[], order: readonly number[]): TrackI
 
 // The order after a track was moved before or after another of its process.
 export function moved(layout: Layout, id: number, by: number): number[] {
-  const row = layout.rows.find(
-    (item): item is TrackRow => item.kind === "track" && item.track.id === id,
-  );
+  const row = layout.byTrack.get(id);
   const ids = tracksOf(layout);
   if (!row) return ids;
   const siblings = layout.rows
@@ -173,7 +183,7 @@ export function rowAt(layout: Layout, y: number): number {
 }
 
 export function rowOfTrack(layout: Layout, id: number): TrackRow | undefined {
-  return layout.rows.find((row): row is TrackRow => row.kind === "track" && row.track.id === id);
+  return layout.byTrack.get(id);
 }
 
 // Tracks that have something between two heights: an area that was drawn.

@@ -166,6 +166,18 @@ function drawArrow(
   context.fill();
 }
 
+// The first step that ends after a moment; steps follow each other.
+function firstStepFrom(steps: readonly Step[], ns: number): number {
+  let low = 0;
+  let high = steps.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (steps[middle]!.start_ns + steps[middle]!.dur_ns < ns) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
 const LEAST_STEP_PIXELS = 4;
 
 function drawSteps(
@@ -177,7 +189,9 @@ function drawSteps(
   context.fillStyle = inks.quiet;
   context.globalAlpha = 0.35;
   let last = -Infinity;
-  for (const step of steps) {
+  for (let i = firstStepFrom(steps, scene.viewport.begin_ns); i < steps.length; ++i) {
+    const step = steps[i]!;
+    if (step.start_ns > scene.viewport.end_ns) break;
     const x = Math.round(pixelOf(scene, step.start_ns));
     if (x < 0 || x > scene.width || x - last < LEAST_STEP_PIXELS * scene.ratio) continue;
     last = x;
@@ -285,7 +299,8 @@ function drawStepNames(
   inks: OverlayInks,
 ): void {
   context.fillStyle = inks.quiet;
-  for (const step of steps) {
+  for (let i = firstStepFrom(steps, scene.viewport.begin_ns); i < steps.length; ++i) {
+    const step = steps[i]!;
     const from = pixelOf(scene, step.start_ns);
     const to = pixelOf(scene, step.start_ns + step.dur_ns);
     if (to < 0) continue;

@@ -3,6 +3,7 @@ import type { Labels } from "./labels";
 import { bucketNs, levelFor, tileAt, tileNs, type Grid, type Viewport } from "./grid";
 import { LANE_HEIGHT, rowAt, TRACK_GAP, type Layout, type TrackRow } from "./layout";
 import { gatherCurve, paintCurve, paintLane, spread, type Inks } from "./pixels";
+import type { TrackInfo } from "../source";
 import type { Tile } from "./tile";
 import type { TileCache } from "./tile_cache";
 
@@ -253,6 +254,23 @@ function hitOf(scene: Scene, track: number, tile: Tile, item: number): Hit {
     begin_ns: start + tile.begins[item]! * bucket,
     end_ns: start + tile.ends[item]! * bucket,
   };
+}
+
+// The value that a counter under a device pixel of the canvas holds there.
+export function counterAt(
+  scene: Scene,
+  x: number,
+  y: number,
+): { track: TrackInfo; value: number } | null {
+  const row = scene.layout.rows[rowAt(scene.layout, scene.scrollTop + y / scene.ratio)];
+  if (row?.kind !== "track" || row.track.kind !== "counter") return null;
+  let value: number | null = null;
+  eachTile(scene, row.track.id, (tile, origin, scale, clipBegin, clipEnd) => {
+    if (tile.kind !== "counter" || x < clipBegin || x >= clipEnd) return;
+    for (let i = 0; i < tile.count && origin + tile.at[i]! * scale <= x + 1; ++i)
+      value = tile.last[i]!;
+  });
+  return value === null ? null : { track: row.track, value };
 }
 
 // The next item of a lane after a moment, or the last one before it: of the tiles in sight, else of the whole run's tile.

@@ -120,3 +120,17 @@ test("levels and indices of long runs keep their numbers", () => {
   cache.flush();
   expect([asked[0]!.level, asked[0]!.want]).toEqual([40, `3000.${2 ** 40 - 1}`]);
 });
+
+test("a request that is too much is asked for in smaller parts", async () => {
+  const { cache, asked, errors } = cacheWith();
+  const want = () => {
+    for (let index = 0; index < 64; ++index) cache.want(1, 6, index);
+    cache.flush();
+  };
+  want();
+  asked[0]!.fail();
+  await settled();
+  want();
+  expect(asked.map((request) => request.want.split(",").length)).toEqual([64, 16]);
+  expect(errors).toEqual([]);
+});

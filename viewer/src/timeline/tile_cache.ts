@@ -4,6 +4,9 @@ import { decodeTiles, type Tile } from "./tile";
 
 const LIMIT_BYTES = 64 << 20;
 const LIMIT_PER_REQUEST = 256;
+// An answer is to be about so large: dense tiles are asked for in smaller numbers.
+const ANSWER_BYTES = 8 << 20;
+const LEAST_PER_REQUEST = 8;
 const LIMIT_REQUESTS = 4;
 // Beside the columns themselves.
 const OBJECT_BYTES = 600;
@@ -28,6 +31,7 @@ export class TileCache {
   private failed = new Map<number, number>();
   private bytes = 0;
   private clock = 0;
+  private perRequest = LIMIT_PER_REQUEST;
   private readonly nodes: number;
 
   constructor(
@@ -94,6 +98,8 @@ export class TileCache {
     }
     const byLevel = new Map<number, number[]>();
     for (const key of this.wanted) {
+      const entry = this.entries.get(key);
+      if (entry) entry.usedAt = this.clock;
       if (this.entries.has(key) || this.pending.has(key) || (this.failed.get(key) ?? 0) > 2)
         continue;
       const level = this.levelOfKey(key);
@@ -103,7 +109,7 @@ export class TileCache {
     }
     for (const level of [...byLevel.keys()].sort((a, b) => a - b)) {
       if (this.requests.size >= LIMIT_REQUESTS) break;
-      this.send(level, byLevel.get(level)!.slice(0, LIMIT_PER_REQUEST));
+      this.send(level, byLevel.get(level)!.slice(0, this.perRequest));
     }
     this.wanted.clear();
     this.evict();
@@ -153,11 +159,18 @@ export class TileCache {
   }
 
   private fail(keys: number[], error: unknown): void {
+    // Perhaps it was too much at once.
+    if (keys.length > LEAST_PER_REQUEST) {
+      this.perRequest = Math.max(LEAST_PER_REQUEST, Math.floor(keys.length / 4));
+      return;
+    }
     for (const key of keys) this.failed.set(key, (this.failed.get(key) ?? 0) + 1);
     this.onError(error);
   }
 
   private take(answer: ArrayBuffer, asked: number[]): void {
+    const fitting = Math.floor((ANSWER_BYTES * asked.length) / Math.max(answer.byteLength, 1));
+    this.perRequest = Math.min(Math.max(fitting, LEAST_PER_REQUEST), LIMIT_PER_REQUEST);
     for (const tile of decodeTiles(answer)) {
       const key = this.keyOf(tile.track, tile.level, tile.index);
       if (this.entries.has(key)) continue;

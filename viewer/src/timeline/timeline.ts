@@ -3,7 +3,7 @@
 import { effect, signal, untracked } from "@preact/signals";
 import { source } from "../answer";
 import { showError } from "../banner";
-import { packHex, palette } from "../color";
+import { palette } from "../color";
 import { textOfNs } from "../format";
 import { isAbort, type SliceDetails, type Tracks } from "../source";
 import {
@@ -20,8 +20,17 @@ import {
 import { theme } from "../theme";
 import { choices, expand } from "./choices";
 import { around, clampViewport, gridOf, zoomed, type Viewport } from "./grid";
+import { fitCanvas, readInks, setFont } from "./canvas";
 import { Labels } from "./labels";
-import { LANE_HEIGHT, layOut, rowOfTrack, titleOfTrack, type Layout } from "./layout";
+import {
+  FIRST_LANES,
+  LANE_HEIGHT,
+  layOut,
+  rowOfTrack,
+  textOfCounter,
+  titleOfTrack,
+  type Layout,
+} from "./layout";
 import {
   drawMinimap,
   drawOverlay,
@@ -32,6 +41,7 @@ import {
 } from "./overlay";
 import type { Inks } from "./pixels";
 import {
+  counterAt,
   hitAt,
   neighbour,
   nsOf,
@@ -48,7 +58,6 @@ import { Skyline } from "./skyline";
 import { TileCache } from "./tile_cache";
 
 export const HEAD_WIDTH = 210;
-const FONT = "11px system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', sans-serif";
 const RANGE_PAUSE_MS = 250;
 const HEADS_STEP = 400;
 
@@ -60,8 +69,10 @@ export interface Elements {
   minimap: HTMLCanvasElement;
 }
 
+// What is under the pointer: a slice, or the value of a counter.
 export interface Hover {
-  hit: Hit;
+  hit: Hit | null;
+  value: string;
   name: string;
   category: string;
   x: number;
@@ -72,7 +83,7 @@ const markState = stateOf("mark");
 const areaTracksState = stateOf("area.tracks");
 
 export class Timeline {
-  readonly layout = signal<Layout>({ rows: [], height: 0, hiddenTracks: 0 });
+  readonly layout = signal<Layout>({ rows: [], byTrack: new Map(), height: 0, hiddenTracks: 0 });
   readonly selected = signal<SliceDetails | null>(null);
   readonly hover = signal<Hover | null>(null);
   // What a screen reader says.
@@ -124,7 +135,7 @@ export class Timeline {
       labels,
       layout: this.layout.value,
       viewport: whole,
-      scrollTop: 0,
+      scrollTop: elements.scroller.scrollTop,
       width: 1,
       height: 1,
       ratio: 1,
@@ -312,19 +323,20 @@ export class Timeline {
   point(event: { offsetX: number; offsetY: number } | null): void {
     const hit = event ? this.hitUnder(event) : null;
     this.pointer_ns = event ? this.nsAt(event.offsetX) : null;
-    if (hit && event) {
-      const info = this.scene.labels.infoOf(hit.label);
-      this.hover.value = {
-        hit,
-        name: info?.name ?? "…",
-        category: info?.category ?? "",
-        x: event.offsetX,
-        y: event.offsetY,
-      };
-    } else {
-      this.hover.value = null;
-    }
+    this.hover.value = event ? this.hoverAt(event, hit) : null;
     this.drawOver();
+  }
+
+  private hoverAt(event: { offsetX: number; offsetY: number }, hit: Hit | null): Hover | null {
+    const { offsetX: x, offsetY: y } = event;
+    if (hit) {
+      const info = this.scene.labels.infoOf(hit.label);
+      return { hit, value: "", name: info?.name ?? "…", category: info?.category ?? "", x, y };
+    }
+    const found = counterAt(this.scene, x * this.scene.ratio, y * this.scene.ratio);
+    if (!found) return null;
+    const value = textOfCounter(found.value, found.track.unit);
+    return { hit: null, value, name: titleOfTrack(found.track), category: "", x, y };
   }
 
   private listen(): void {
@@ -443,7 +455,7 @@ export class Timeline {
     const track = this.tracks.tracks.find((item) => item.id === slice.track);
     const row = rowOfTrack(this.layout.value, slice.track);
     if (track && (!row || slice.depth >= row.lanes))
-      expand(String(track.id), `p${track.process}`, true);
+      expand(String(track.id), `p${track.process}`, slice.depth >= FIRST_LANES);
     this.revealTime(slice, reveals === "fit");
     this.revealLane(slice);
   }
@@ -557,40 +569,4 @@ export class Timeline {
     const text = areaTracksState.peek();
     return text === "" ? null : text.split(",").map(Number);
   }
-}
-
-function fitCanvas(canvas: HTMLCanvasElement, width: number, height: number, ratio: number): void {
-  canvas.width = Math.round(width * ratio);
-  canvas.height = Math.round(height * ratio);
-  canvas.style.width = `${width}px`;
-}
-
-function setFont(context: CanvasRenderingContext2D, ratio: number): void {
-  context.font = FONT.replace("11px", `${11 * ratio}px`);
-}
-
-// The theme's colours as they are now.
-function readInks(element: HTMLElement): { inks: Inks; overlay: OverlayInks; silhouette: string } {
-  const style = getComputedStyle(element);
-  const ink = (name: string) => style.getPropertyValue(`--${name}`).trim();
-  return {
-    inks: {
-      ground: packHex(ink("ground")),
-      dim: packHex(ink("dim")),
-      curve: packHex(ink("curve")),
-      curveFill: packHex(ink("curve-fill")),
-      fills: palette().packed,
-    },
-    overlay: {
-      text: ink("text"),
-      quiet: ink("quiet"),
-      line: ink("line"),
-      accent: ink("accent"),
-      accentGround: ink("accent-ground"),
-      ground: ink("ground"),
-      raised: ink("raised"),
-      warning: ink("mark"),
-    },
-    silhouette: ink("silhouette"),
-  };
 }

@@ -119,6 +119,7 @@ function Tools({
   search: RefObject<HTMLInputElement | null>;
 }) {
   const found = timeline?.search.found.value;
+  const hiddenTracks = timeline?.layout.value.hiddenTracks ?? 0;
   return (
     <div class="timeline-tools">
       <input
@@ -165,6 +166,7 @@ function Tools({
         aria-label="Filter tracks by name"
         onInput={(event) => filterTracks(event.currentTarget.value)}
       />
+      {hiddenTracks > 0 && <span class="quiet">{textOfCount(hiddenTracks)} hidden</span>}
       <button
         type="button"
         onClick={() => timeline?.fitSelection()}
@@ -207,7 +209,9 @@ function Tooltip({ timeline }: { timeline: Timeline }) {
   return (
     <div class="tooltip" style={{ top: `${hover.y + 16}px`, ...place }}>
       <div class="tooltip-name">{hover.name}</div>
-      {hit.number > 1 ? (
+      {!hit ? (
+        <div>{hover.value}</div>
+      ) : hit.number > 1 ? (
         <div class="quiet">
           the longest of {textOfCount(hit.number)} slices in {textOfNs(hit.end_ns - hit.begin_ns)}
         </div>
