@@ -20,6 +20,8 @@ const KEYS: [string, string][] = [
   ["P C", "pin, collapse the track of what is selected"],
   ["Alt+↑ Alt+↓", "move that track up, down"],
   ["Esc", "select nothing"],
+  ["Enter, Esc", "in a flame graph: zoom in, back; arrows walk it"],
+  ["Ctrl+Enter", "in SQL: ask"],
 ];
 
 export function isTyping(event: KeyboardEvent): boolean {
