@@ -124,11 +124,13 @@ function Fact({ table, row }: { table: TableAnswer; row: Cell[] }) {
     <div>
       <dt title={name}>{name}</dt>
       <dd>
+        {valueOf(table, row)}
         {typeof share === "number" && (
-          <span class="share" style={{ width: `${Math.min(share, 1) * 100}%` }} />
+          <span class="share-place">
+            <span class="share" style={{ width: `${Math.min(Math.max(share, 0), 1) * 100}%` }} />
+            {textOfFraction(share)}
+          </span>
         )}
-        {valueOf(table, row)}{" "}
-        {typeof share === "number" && <span class="quiet">{textOfFraction(share)}</span>}
       </dd>
     </div>
   );

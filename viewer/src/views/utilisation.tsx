@@ -7,7 +7,7 @@ import { textOfFraction, textOfNs, textOfNumber } from "../format";
 import type { TableAnswer, TrackInfo } from "../source";
 import { run } from "../state";
 import { cellOf } from "../table";
-import { bucketNs, gridOf, tileNs } from "../timeline/grid";
+import { bucketNs, gridOf, rulerText, tileNs } from "../timeline/grid";
 import { titleOfTrack } from "../timeline/layout";
 import { decodeTiles, type CounterTile } from "../timeline/tile";
 import { Curve } from "./curve";
@@ -49,26 +49,64 @@ function moments(span_ns: number): number[] {
   return Array.from({ length: POINTS }, (_, i) => (i / (POINTS - 1)) * span_ns);
 }
 
-// Rows of `devices --by time` as curves: one per device and metric.
-export function deviceCurves(table: TableAnswer): { names: string[]; data: uPlot.AlignedData } {
-  const byName = new Map<string, Map<number, number>>();
-  const times = new Set<number>();
-  for (const row of table.rows) {
-    const name = `device ${String(cellOf(table, row, "device"))} ${String(
-      cellOf(table, row, "metric"),
-    )
-      .replaceAll("_", " ")
-      .replace(" fraction", "")}`;
-    const time = Number(cellOf(table, row, "time_ns"));
-    times.add(time);
-    let values = byName.get(name);
-    if (!values) byName.set(name, (values = new Map()));
-    values.set(time, Number(cellOf(table, row, "value")));
+// The mean of a value that holds until the next one, over equal parts of the time; null before the first.
+export function meansOf(
+  times: readonly number[],
+  values: readonly number[],
+  span_ns: number,
+  parts: number,
+): (number | null)[] {
+  const means: (number | null)[] = [];
+  let at = 0;
+  for (let part = 0; part < parts; ++part) {
+    const begin = (part / parts) * span_ns;
+    const end = ((part + 1) / parts) * span_ns;
+    while (at + 1 < times.length && times[at + 1]! <= begin) ++at;
+    let sum = 0;
+    let covered = 0;
+    for (let i = at; i < times.length && times[i]! < end; ++i) {
+      const from = Math.max(times[i]!, begin);
+      const to = Math.min(times[i + 1] ?? end, end);
+      if (to <= from) continue;
+      sum += values[i]! * (to - from);
+      covered += to - from;
+    }
+    means.push(covered > 0 ? sum / covered : null);
   }
-  const xs = [...times].sort((a, b) => a - b);
-  const names = [...byName.keys()];
-  const series = names.map((name) => xs.map((x) => byName.get(name)!.get(x) ?? null));
-  return { names, data: [xs, ...series] };
+  return means;
+}
+
+const DEVICE_PARTS = 400;
+
+// Rows of `devices --by time` as curves: one per device and metric.
+export function deviceCurves(
+  table: TableAnswer,
+  span_ns: number,
+): { names: string[]; data: uPlot.AlignedData } {
+  const byName = new Map<string, [time: number, value: number][]>();
+  for (const row of table.rows) {
+    const metric = String(cellOf(table, row, "metric"))
+      .replaceAll("_", " ")
+      .replace(" fraction", "");
+    const name = `device ${String(cellOf(table, row, "device"))} ${metric}`;
+    let points = byName.get(name);
+    if (!points) byName.set(name, (points = []));
+    points.push([Number(cellOf(table, row, "time_ns")), Number(cellOf(table, row, "value"))]);
+  }
+  const parts = Array.from(
+    { length: DEVICE_PARTS },
+    (_, part) => ((part + 0.5) / DEVICE_PARTS) * span_ns,
+  );
+  const series = [...byName.values()].map((points) => {
+    points.sort((a, b) => a[0] - b[0]);
+    return meansOf(
+      points.map((point) => point[0]),
+      points.map((point) => point[1]),
+      span_ns,
+      DEVICE_PARTS,
+    );
+  });
+  return { names: [...byName.keys()], data: [parts, ...series] };
 }
 
 export function Utilisation() {
@@ -78,7 +116,10 @@ export function Utilisation() {
     (signal) => source.table(run.value, "devices", { by: "time", limit: 0 }, signal),
     [run.value, version()],
   );
-  const curves = useMemo(() => (devices.data ? deviceCurves(devices.data) : null), [devices.data]);
+  const curves = useMemo(
+    () => (devices.data ? deviceCurves(devices.data, span) : null),
+    [devices.data, span],
+  );
   return (
     <>
       {cpu.data && cpu.data.names.length > 0 && (
@@ -146,7 +187,7 @@ function Lines({
       },
       axes: [
         {
-          values: (_, splits) => splits.map((ns) => (ns === 0 ? "0" : textOfNs(ns))),
+          values: (_, splits, __, ___, step) => splits.map((ns) => rulerText(ns, step)),
           space: 90,
           size: 26,
         },
