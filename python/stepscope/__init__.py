@@ -49,6 +49,7 @@ _MODULES = {
     "get_include": "_record_library",
     "get_library": "_record_library",
     "load": "_trace",
+    "load_ipython_extension": "_notebook",
     "profile": "_profile",
     "record_function": "_profile",
     "step": "_profile",

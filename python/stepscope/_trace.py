@@ -80,6 +80,11 @@ class Trace:
         seconds = self.duration_ns / 1e9
         return f"<Trace {self.source}: {self.format}, {len(self.slices):,} slices, {seconds:.3f} s>"
 
+    def _repr_html_(self) -> str:
+        from stepscope._notebook import trace_html
+
+        return trace_html(self)
+
     def view(
         self,
         name: str,
