@@ -3,7 +3,8 @@
 
 import { useMemo } from "preact/hooks";
 import { textOfFraction } from "../format";
-import { setState, stateOf } from "../state";
+import { hrefOfSearch, setState, stateOf } from "../state";
+import { patternOf } from "../views/links";
 import { Flame } from "./flame";
 import { findMatches, shortName, type FlameStyle } from "./layout";
 import {
@@ -115,6 +116,9 @@ export function FlamePanel(props: FlamePanelProps) {
           <button type="button" disabled={root === 0} onClick={() => props.action!.run(tree, root)}>
             {props.action.title}
           </button>
+        )}
+        {root !== 0 && tree.hasSlices && (
+          <a href={hrefOfSearch(patternOf(nameOf(tree, root)))}>On the timeline</a>
         )}
       </div>
       {root !== 0 && <CallStack tree={tree} root={root} onZoom={(path) => set("zoom", path)} />}

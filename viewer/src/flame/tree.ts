@@ -24,6 +24,8 @@ export interface FlameTree {
   leftOut: number;
   // What a reader must know about the figures, a sentence each.
   notes: string[];
+  // Its names are those of slices, which a search on the timeline finds.
+  hasSlices: boolean;
   maxDepth: number;
 }
 
@@ -54,6 +56,7 @@ export function buildTree(answer: FlameAnswer): FlameTree {
   }
   tree.leftOut = answer.left_out;
   tree.notes = notesOf(answer);
+  tree.hasSlices = answer.source === "slices" && !nodes.other_ns;
   tree.label[0] = -1;
   tree.parent[0] = -1;
   let topsNs = 0;
@@ -120,6 +123,7 @@ function emptyTree(size: number, isDifferential: boolean): FlameTree {
     ids: new Map(),
     leftOut: 0,
     notes: [],
+    hasSlices: false,
     maxDepth: 0,
   };
 }
@@ -254,6 +258,6 @@ function permuted(tree: FlameTree, from: Int32Array): FlameTree {
   if (tree.weight !== tree.totalNs) {
     result.weight = Float64Array.from(from, (node) => tree.weight[node]!);
   }
-  const { names, ids, leftOut, notes, maxDepth } = tree;
-  return { ...result, names, ids, leftOut, notes, maxDepth };
+  const { names, ids, leftOut, notes, hasSlices, maxDepth } = tree;
+  return { ...result, names, ids, leftOut, notes, hasSlices, maxDepth };
 }

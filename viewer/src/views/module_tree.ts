@@ -117,5 +117,6 @@ export function openRows(
     const source = table.rows[row.row] ?? nothing;
     return source.map((value, index) => (index === name ? row.path : value));
   });
-  return { table: { ...table, rows: cells }, rows };
+  const stats = { ...table.stats, rows_total: tree.length };
+  return { table: { ...table, rows: cells, stats }, rows };
 }

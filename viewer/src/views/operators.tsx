@@ -6,6 +6,7 @@ import type { Cell } from "../format";
 import { run, setState, stateOf } from "../state";
 import { cellOf, DataTable } from "../table";
 import { ToTimeline } from "./links";
+import { operatorColumns } from "./operator_columns";
 import "./views.css";
 
 export function Operators() {
@@ -38,6 +39,7 @@ export function Operators() {
           id="operators"
           label="Operators"
           table={table}
+          columns={operatorColumns(table)}
           bars={["self_host_ns", "self_device_ns"]}
           sort="-self_host_ns"
           cell={(row: Cell[], column: string) => {

@@ -7,6 +7,7 @@ import { patternOf } from "./links";
 import { curveOf, devicesOf, pickedRows, stacked } from "./memory_curve";
 import { boxOf, cutsOf, lengthOf, rectangleAt } from "./memory_map";
 import { moduleTree, openRows } from "./module_tree";
+import { operatorColumns } from "./operator_columns";
 import { rankRows } from "./rank_rows";
 import {
   choosePlot,
@@ -58,6 +59,24 @@ describe("functions", () => {
     expect(pattern.test("aten::add_(self[0])+$x")).toBe(true);
     expect(pattern.test("aten::add_(self[0])+$xy")).toBe(false);
   });
+});
+
+test("operators show what tells rows apart first, and no columns of zeros", () => {
+  const operators = table(
+    [
+      ["name", ""],
+      ["calls", "count"],
+      ["self_device_ns", "ns"],
+      ["flops", "count"],
+      ["input_shapes", ""],
+      ["device_memory_bytes", "bytes"],
+    ],
+    [
+      ["aten::mm", 2, null, 5, "[[1]]", 0],
+      ["aten::add", 1, null, null, "[]", 0],
+    ],
+  );
+  expect(operatorColumns(operators)).toEqual(["name", "input_shapes", "calls", "flops"]);
 });
 
 describe("modules", () => {
