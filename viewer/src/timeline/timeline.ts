@@ -103,6 +103,7 @@ export class Timeline {
   private silhouette = "";
   private steps: Step[] = [];
   private pointer_ns: number | null = null;
+  private pointerAt: { offsetX: number; offsetY: number } | null = null;
   private draftArea: TimeRange | null = null;
   private draftTracks: number[] | null = null;
   private frame = 0;
@@ -320,11 +321,19 @@ export class Timeline {
     return this.pointer_ns;
   }
 
+  // The pointer is here, or has left.
   point(event: { offsetX: number; offsetY: number } | null): void {
-    const hit = event ? this.hitUnder(event) : null;
-    this.pointer_ns = event ? this.nsAt(event.offsetX) : null;
-    this.hover.value = event ? this.hoverAt(event, hit) : null;
+    this.pointerAt = event ? { offsetX: event.offsetX, offsetY: event.offsetY } : null;
+    this.updateHover();
     this.drawOver();
+  }
+
+  // What is under the pointer changes also when the tracks move below it.
+  private updateHover(): void {
+    const at = this.pointerAt;
+    this.pointer_ns = at ? this.nsAt(at.offsetX) : null;
+    if (at) this.hover.value = this.hoverAt(at, this.hitUnder(at));
+    else if (this.hover.peek()) this.hover.value = null;
   }
 
   private hoverAt(event: { offsetX: number; offsetY: number }, hit: Hit | null): Hover | null {
@@ -511,7 +520,10 @@ export class Timeline {
   private draw(now: number): void {
     this.frame = 0;
     if (this.animation && !this.animation(now)) this.animation = null;
-    if (this.isSceneOld) this.drawScene();
+    if (this.isSceneOld) {
+      this.drawScene();
+      this.updateHover();
+    }
     this.drawLayers();
     if (this.animation) this.drawOver();
   }
