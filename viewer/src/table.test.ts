@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { compareCells, matcherOf, orderRows } from "./table";
+import { compareCells, csvOf, matcherOf, orderRows } from "./table";
 
 const table = {
   view: "operators",
@@ -31,4 +31,15 @@ test("a filter is words that must all be there, or a pattern", () => {
 test("texts and numbers are compared as what they are", () => {
   expect(compareCells(10, 9)).toBeGreaterThan(0);
   expect(compareCells("10", "9")).toBeLessThan(0);
+});
+
+test("rows are copied as CSV with plain figures", () => {
+  const odd = {
+    ...table,
+    rows: [
+      ['say "a,b"', 5],
+      ["two\nlines", null],
+    ],
+  };
+  expect(csvOf(odd, [1, 0], [0, 1])).toBe('name,self_ns\n"two\nlines",\n"say ""a,b""",5\n');
 });

@@ -5,6 +5,7 @@
 import { useMemo, useRef, useState, useLayoutEffect } from "preact/hooks";
 import type { ComponentChildren, TargetedKeyboardEvent } from "preact";
 import { textOfCount, textOfValue, titleOfColumn, type Cell } from "./format";
+import { showError } from "./banner";
 import { setState, stateOf } from "./state";
 import type { ColumnInfo, TableAnswer } from "./source";
 
@@ -165,7 +166,8 @@ export function DataTable(props: DataTableProps) {
 
   const first = Math.max(0, Math.floor(top / ROW_HEIGHT) - OVERSCAN);
   const last = Math.min(order.length, Math.ceil((top + height) / ROW_HEIGHT) + OVERSCAN);
-  const leastOf = (s: (typeof shown)[number]) => (s.isNumber ? s.width : Math.min(s.width, 140));
+  const leastOf = (s: (typeof shown)[number]) =>
+    s.isNumber ? s.width : Math.min(s.width, s.column.name === "name" ? 220 : 140);
   const template = shown
     .map((s) => (s.isNumber ? `${s.width}px` : `minmax(${leastOf(s)}px, ${s.width}fr)`))
     .join(" ");
@@ -220,6 +222,22 @@ export function DataTable(props: DataTableProps) {
             }
           />
           <span class="quiet">{countText(order.length, table)}</span>
+          <button
+            type="button"
+            class="copy"
+            title="Copy the rows that are shown, as CSV with plain figures"
+            onClick={() =>
+              void copyText(
+                csvOf(
+                  table,
+                  order,
+                  shown.map((s) => s.index),
+                ),
+              )
+            }
+          >
+            Copy
+          </button>
         </div>
       )}
       <div
@@ -261,7 +279,6 @@ export function DataTable(props: DataTableProps) {
                 ) : (
                   <button
                     type="button"
-                    tabIndex={-1}
                     onClick={() => sortBy(s.column.name, s.isNumber)}
                     title={s.column.name}
                   >
@@ -328,6 +345,31 @@ export function DataTable(props: DataTableProps) {
       <Notes table={table} />
     </div>
   );
+}
+
+function quoted(value: Cell | undefined): string {
+  const text = value === null || value === undefined ? "" : String(value);
+  return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+// The figures as they are, in ns and bytes, as `stepscope report --format csv` has them.
+export function csvOf(
+  table: TableAnswer,
+  rows: readonly number[],
+  columns: readonly number[],
+): string {
+  const lines = [columns.map((column) => quoted(table.columns[column]?.name)).join(",")];
+  for (const row of rows)
+    lines.push(columns.map((column) => quoted(table.rows[row]?.[column])).join(","));
+  return `${lines.join("\n")}\n`;
+}
+
+async function copyText(text: string): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    showError("The browser does not let the page copy here.");
+  }
 }
 
 function largestOf(rows: Cell[][], index: number): number {
