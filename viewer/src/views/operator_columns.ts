@@ -1,5 +1,6 @@
 // The columns of operators that say something: what tells rows apart first, then figures; columns with
 // nothing but zeros are left out.
+import type { Cell } from "../format";
 import type { TableAnswer } from "../source";
 
 const FIRST = ["name", "input_shapes", "stack", "kind"];
@@ -12,4 +13,9 @@ export function operatorColumns(table: TableAnswer): string[] {
   };
   const first = FIRST.filter((name) => names.includes(name));
   return [...first, ...names.filter((name) => !FIRST.includes(name) && hasFigures(name))];
+}
+
+// A stack is one text, the innermost function first.
+export function framesOf(stack: Cell): string[] {
+  return typeof stack === "string" && stack !== "" ? stack.split(";") : [];
 }
