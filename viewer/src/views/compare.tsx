@@ -25,8 +25,10 @@ export function Compare() {
 function CompareOf({ known }: { known: RunInfo[] }) {
   const first = known[0]!;
   const other = known.find((info) => info.id === run.value && info.id !== first.id) ?? known[1]!;
-  const before = Number(stateOf("compare.a", String(first.id)).value);
-  const after = Number(stateOf("compare.b", String(other.id)).value);
+  const chosen = (name: string, fallback: RunInfo) =>
+    (known.find((info) => String(info.id) === stateOf(name).value) ?? fallback).id;
+  const before = chosen("compare.a", first);
+  const after = chosen("compare.b", other);
   const answer = useAnswer(
     (signal) => source.diff(before, after, undefined, signal),
     [before, after],

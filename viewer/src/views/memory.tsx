@@ -40,7 +40,9 @@ export function Memory() {
 
 function MemoryOf({ table }: { table: TableAnswer }) {
   const devices = useMemo(() => devicesOf(table), [table]);
-  const device = stateOf("memory.device", devices[0] ?? "").value;
+  // A link's device may be of another run.
+  const chosen = stateOf("memory.device").value;
+  const device = devices.includes(chosen) ? chosen : (devices[0] ?? "");
   const curve = useMemo(() => curveOf(table, device, POINTS), [table, device]);
   const total = table.stats?.rows_total ?? table.rows.length;
   return (

@@ -18,10 +18,13 @@ const LIMIT = 20_000;
 
 export function MemoryFlow() {
   const device = stateOf("memory.place").value;
-  const answer = useAnswer(
-    (signal) => source.memoryFlow(run.value, device, LIMIT, signal),
-    [run.value, version(), device],
-  );
+  const ask = async (signal: AbortSignal) => {
+    const flow = await source.memoryFlow(run.value, device, LIMIT, signal);
+    // A link's device may be of another run.
+    const isKnown = device === "" || flow.devices.some(({ name }) => name === device);
+    return isKnown ? flow : source.memoryFlow(run.value, undefined, LIMIT, signal);
+  };
+  const answer = useAnswer(ask, [run.value, version(), device]);
   if (!answer.data) return <Waiting answer={answer} />;
   const { devices, columns } = answer.data;
   return (
