@@ -50,7 +50,7 @@ PYTEST_PARTS := pytest-wheel $(OTHER_PYTHONS:%=pytest-%) pytest-asan
 test:  ## Lint; release, ASan and UBSan tests; 10 s per fuzzer; golden, CLI, Python, wheel tests
 	@rm -rf $(RESULTS) && mkdir -p $(RESULTS)
 	@$(MAKE) lint build build-asan build-fuzz
-	@$(SIDE_BY_SIDE) FUZZ_SECONDS=10 pytest-release $(PYTEST_PARTS) ctest-release ctest-asan fuzz
+	@$(SIDE_BY_SIDE) FUZZ_SECONDS=10 pytest-release $(PYTEST_PARTS) ctest-release ctest-asan vitest fuzz
 	@$(VENV)/bin/python scripts/test_summary.py $(RESULTS)
 
 .PHONY: test-all
@@ -58,7 +58,7 @@ test-all:  ## The same, and TSan, 10 minutes per fuzzer, heavy live tests
 	@rm -rf $(RESULTS) && mkdir -p $(RESULTS)
 	@$(MAKE) lint build build-asan build-fuzz build-tsan build-benchmarks
 	@$(MAKE) fuzz FUZZ_SECONDS=600
-	@$(SIDE_BY_SIDE) ctest-release ctest-asan ctest-tsan $(PYTEST_PARTS)
+	@$(SIDE_BY_SIDE) ctest-release ctest-asan ctest-tsan vitest $(PYTEST_PARTS)
 	@$(MAKE) pytest-all
 	@$(VENV)/bin/python scripts/test_summary.py $(RESULTS)
 
@@ -79,6 +79,12 @@ pytest-asan: build-asan
 
 pytest-wheel: wheel
 	$(PYTEST) --junitxml=$(RESULTS)/pytest-wheel.xml tests/wheel
+
+# The page's own tests. `make build` has installed what they need, where there is Node.js.
+vitest: build
+	@if [ -x viewer/node_modules/.bin/vitest ]; then cd viewer && npm test -s -- \
+	  --reporter=dot --reporter=junit --outputFile.junit=$(CURDIR)/$(RESULTS)/vitest.xml; \
+	else echo "vitest: no Node.js; the page is not tested"; fi
 
 # The Python tests for another interpreter, where there is one.
 pytest-3.%: build
@@ -108,12 +114,14 @@ lint: setup  ## Check layers, formatting and types
 	$(VENV)/bin/ruff check -q .
 	$(VENV)/bin/ruff format -q --check .
 	$(VENV)/bin/mypy
+	@if [ -x viewer/node_modules/.bin/prettier ]; then npm --prefix viewer run -s lint; fi
 
 .PHONY: format
 format: setup  ## Format all sources
 	@echo $(CXX_SOURCES) | xargs clang-format-16 -i
 	$(VENV)/bin/ruff check -q --fix .
 	$(VENV)/bin/ruff format -q .
+	@if [ -x viewer/node_modules/.bin/prettier ]; then npm --prefix viewer run -s format; fi
 
 .PHONY: golden-update
 golden-update: build  ## Write what is printed now as expected, and show the difference
@@ -126,5 +134,5 @@ wheel: setup  ## Build dist/*.whl, with the shared libraries it needs inside
 
 .PHONY: clean
 clean:  ## Remove everything that was built or installed here
-	rm -rf build dist outputs .venv .venv-* .deps .mypy_cache .ruff_cache .pytest_cache
+	rm -rf build dist outputs .venv .venv-* .deps .mypy_cache .ruff_cache .pytest_cache viewer/node_modules viewer/dist
 	rm -rf python/stepscope/_{core,torch-}*.so python/stepscope/{include,lib}

@@ -243,7 +243,7 @@ export function DataTable(props: DataTableProps) {
       <div
         class="table-body"
         ref={body}
-        role="table"
+        role="grid"
         aria-label={props.label ?? table.view}
         aria-rowcount={order.length + 1}
         aria-colcount={shown.length}
@@ -322,7 +322,7 @@ export function DataTable(props: DataTableProps) {
                   const value = row[s.index];
                   return (
                     <div
-                      role="cell"
+                      role="gridcell"
                       class={s.isNumber ? "number" : "text"}
                       title={s.isNumber ? undefined : text}
                       key={s.column.name}

@@ -230,7 +230,9 @@ const areaTracks = stateOf("area.tracks");
 
 function Area({ range }: { range: TimeRange }) {
   const tab = areaTab.value;
-  const tracks = areaTracks.value === "" ? 0 : areaTracks.value.split(",").length;
+  // The tables know tracks by name only: they are of all tracks.
+  const isOfAll = areaTracks.value === "" || tab !== "flame graph";
+  const tracks = isOfAll ? 0 : areaTracks.value.split(",").length;
   return (
     <div class="details">
       <div class="details-head">
@@ -280,7 +282,6 @@ function AreaFlame({ range }: { range: TimeRange }) {
   );
 }
 
-// The tables know tracks by name only: they are of all tracks.
 function AreaTable({ range, view }: { range: TimeRange; view: string }) {
   const answer = useAnswer(
     (signal) => source.table(run.value, view, { ...range, limit: 0 }, signal),

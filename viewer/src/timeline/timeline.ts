@@ -352,6 +352,9 @@ export class Timeline {
     const { scroller } = this.elements;
     const observer = new ResizeObserver(() => this.resize());
     observer.observe(scroller);
+    // The browser's zoom changes the size of a pixel, and perhaps nothing else.
+    const onResize = () => this.resize();
+    window.addEventListener("resize", onResize);
     const onScroll = () => {
       this.scene.scrollTop = scroller.scrollTop;
       this.headsFrom.value = Math.floor(scroller.scrollTop / HEADS_STEP) * HEADS_STEP;
@@ -360,6 +363,7 @@ export class Timeline {
     scroller.addEventListener("scroll", onScroll, { passive: true });
     this.cleanups.push(
       () => observer.disconnect(),
+      () => window.removeEventListener("resize", onResize),
       () => scroller.removeEventListener("scroll", onScroll),
       effect(() => {
         this.layout.value = layOut(this.tracks, choices());
