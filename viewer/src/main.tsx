@@ -1,4 +1,5 @@
 // The frame of the page: which run, which view, light or dark; everything else is in views/.
+import { signal } from "@preact/signals";
 import { render } from "preact";
 import { useEffect } from "preact/hooks";
 import "uplot/dist/uPlot.min.css";
@@ -7,11 +8,13 @@ import { currentRun, runs, source } from "./answer";
 import { Banner, clearError, Note, showError } from "./banner";
 import { textOfCount, textOfNs } from "./format";
 import { areKeysShown, isTyping, Keys } from "./keys";
+import { RequestError } from "./source";
 import { hrefOf, run, setState, view } from "./state";
 import { chooseTheme, theme } from "./theme";
 import { views, type View } from "./views/registry";
 
 const LIVE_PERIOD_MS = 2000;
+const isRefused = signal(false);
 
 async function loadRuns(): Promise<void> {
   try {
@@ -20,7 +23,10 @@ async function loadRuns(): Promise<void> {
       setTimeout(() => void loadRuns(), LIVE_PERIOD_MS);
   } catch (error) {
     showError(error);
-    if (runs.value === null) setTimeout(() => void loadRuns().then(clearWhenThere), LIVE_PERIOD_MS);
+    // A server that refuses will go on doing so; one that does not answer may come back.
+    isRefused.value = error instanceof RequestError && error.status === 403;
+    if (runs.value === null && !isRefused.value)
+      setTimeout(() => void loadRuns().then(clearWhenThere), LIVE_PERIOD_MS);
   }
 }
 
@@ -98,7 +104,7 @@ function Tabs() {
 
 function Shown() {
   const known = runs.value;
-  if (known === null) return <Note>Loading…</Note>;
+  if (known === null) return isRefused.value ? null : <Note>Loading…</Note>;
   const current = currentRun();
   if (!current) return <Note isError>There is no run {run.value} here.</Note>;
   if (current.error) {
