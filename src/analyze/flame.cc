@@ -146,8 +146,9 @@ Flame build_flame(const Trace& trace, const FlameOptions& options) {
   std::vector<double> weights;
   weights.reserve(stacks.nodes.size());
   for (const Node& node : stacks.nodes) weights.push_back(share_of(node.total_ns, flame.total_ns));
-  const std::vector<uint32_t> rows =
-      choose_rows(stacks.nodes, weights, valid_least(options.least), options.max_nodes);
+  // Of nothing there are no shares: calls that took no time are all shown.
+  const double least = flame.total_ns > 0 ? valid_least(options.least) : 0;
+  const std::vector<uint32_t> rows = choose_rows(stacks.nodes, weights, least, options.max_nodes);
   flame.left_out = stacks.left_out + stacks.nodes.size() - 1 - rows.size();
   Renumbering numbers(stacks.nodes.size(), stacks.functions.size());
   for (const uint32_t id : rows) {

@@ -273,6 +273,17 @@ TEST(Flame, DeepRecursionsAreTurnedAroundWithinABudget) {
   EXPECT_EQ(build_flame(trace, options).nodes.size(), static_cast<size_t>(kLevels));
 }
 
+TEST(Flame, CallsThatTookNoTimeAreShownWhereThereIsNothingElse) {
+  HandMadeTrace made;
+  made.op("aten::mm", 0, 100);
+  made.op("aten::detach", 200, 0);
+  const Trace trace = made.build();
+  FlameOptions options;
+  options.focus = index(trace.slices().label[1]);
+  EXPECT_EQ(text_of(build_flame(trace, options)), "aten::detach 0/0 x1\n");
+  EXPECT_EQ(build_flame(trace, {}).left_out, 1u);
+}
+
 TEST(Flame, AnEmptyTraceHasNoStacks) {
   const Flame flame = build_flame(HandMadeTrace().build(), {});
   EXPECT_EQ(flame.source, FlameSource::kNothing);
