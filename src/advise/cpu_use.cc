@@ -68,6 +68,8 @@ CpuUse CpuUse::find(const Trace& trace, uint32_t process, const IntervalSet& tim
   use.machine_cores = means.mean("machine CPU", "busy");
   use.iowait_cores = means.mean("machine CPU", "iowait");
   use.stolen_cores = means.mean("machine CPU", "steal");
+  const double written = means.mean("disk", "write");
+  if (written >= 0) use.disk_bytes_per_s = written + std::max(0.0, means.mean("disk", "read"));
   use.run_queue = means.mean("run queue", "");
   use.torch_threads = means.last("PyTorch threads");
   const double running = means.mean("first thread", "running");

@@ -43,7 +43,7 @@ class HandMadeGpuLoop {
   // An operator that takes host_us and launches one kernel in the middle.
   HandMadeGpuLoop& op(std::string_view name, std::string_view kernel, int64_t host_us,
                       int64_t kernel_us, SliceKind kind = SliceKind::kKernel) {
-    made.op(name, ns(now_us), ns(host_us));
+    last_op = made.op(name, ns(now_us), ns(host_us));
     const int64_t launch_us = now_us + host_us / 2;
     made.launch(ns(launch_us), ns(host_us / 4), ++correlation_);
     last_kernel = run(kernel, launch_us, kernel_us, kind);
@@ -77,6 +77,7 @@ class HandMadeGpuLoop {
     made.builder().add_device(device);
   }
 
+  SliceRef last_op = kNoSliceRef;
   SliceRef last_kernel = kNoSliceRef;
 
  private:

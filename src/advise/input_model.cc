@@ -46,8 +46,8 @@ InputModel::InputModel(const Case& c)
   }
   if (c.cpu.used_cores >= 0 && rest_ns > 0) {
     const double used_ns = c.cpu.used_cores * static_cast<double>(step_ns_);
-    compute_cores_ = std::clamp((used_ns - fetch_ns * fetch_cores_) / rest_ns, 1.0,
-                                static_cast<double>(cores_));
+    compute_cores_ =
+        std::clamp((used_ns - fetch_ns * fetch_cores_) / rest_ns, 1.0, static_cast<double>(cores_));
   }
 }
 

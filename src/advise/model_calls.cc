@@ -23,7 +23,8 @@ std::shared_ptr<const ModelCalls> ModelCalls::of(const Case& c) {
   return c.trace.derived().get<ModelCalls>("model calls", [&] { return ModelCalls(c); });
 }
 
-ModelCalls::ModelCalls(const Case& c) : first_used_number_(c.steps(), INT64_MAX) {
+ModelCalls::ModelCalls(const Case& c)
+    : first_used_number_(c.steps(), INT64_MAX), first_call_ns_(c.steps(), INT64_MAX) {
   if (!c.thread->track() || !c.thread->has(TrainingRole::kForward)) return;
   find_calls(c);
   find_backward(c);
@@ -62,7 +63,10 @@ void ModelCalls::find_calls(const Case& c) {
       call.user_call = now.user_call;
       call.parent = now.module;
       call.is_in_backward = now.is_backward;
-      if (const auto step = steps.find(start_ns)) call.step = *step;
+      if (const auto step = steps.find(start_ns)) {
+        call.step = *step;
+        first_call_ns_[*step] = std::min(first_call_ns_[*step], start_ns);
+      }
       now.module = static_cast<uint32_t>(calls_.size());
       without_next.push_back(now.module);
       calls_.push_back(call);

@@ -46,6 +46,10 @@ class ModelCalls {
   const std::vector<ModelCall>& all() const { return calls_; }  // in order of slices
   // The first node that a backward pass went through, of operators in a steady step.
   int64_t first_used_number(uint32_t step) const { return first_used_number_[step]; }
+  // Whether a moment in a step is before the step's first call of a model; not where it calls none.
+  bool is_before_model(uint32_t step, int64_t time_ns) const {
+    return first_call_ns_[step] != INT64_MAX && time_ns < first_call_ns_[step];
+  }
   bool has_backward() const { return has_backward_; }
   bool has_numbers() const { return has_numbers_; }
 
@@ -56,6 +60,7 @@ class ModelCalls {
 
   std::vector<ModelCall> calls_;
   std::vector<int64_t> first_used_number_;  // by step
+  std::vector<int64_t> first_call_ns_;      // by step; INT64_MAX: it has none
   bool has_backward_ = false;
   bool has_numbers_ = false;
 };

@@ -1,6 +1,6 @@
 // What recording itself adds to a program, so that findings speak of the program without it.
-// Measured in tight loops of calls and of operators, where findings of loops need it most: 33 ns for a
-// call, 180 to 350 ns for an operator. In a cold cache it is more, and so is everything else.
+// Measured in tight loops of calls and of operators, where findings of loops need it most: 33 ns
+// for a call, 180 to 350 ns for an operator. In a cold cache it is more, and so is everything else.
 #pragma once
 
 #include <cstdint>

@@ -11,6 +11,7 @@ constexpr Rule kRules[] = {
     check_dataloader_too_few_workers,
     check_dataloader_worker_restart,
     check_dataset_slow_item,
+    check_input_copy,
     // Host
     check_blocking_io_in_step,
     check_dispatch_bound,
@@ -35,12 +36,14 @@ constexpr Rule kRules[] = {
     check_ddp_without_nccl,
     check_full_precision_matmul,
     check_gpu_idle,
+    check_host_sync,
     check_launch_bound,
     check_low_occupancy,
     check_memcpy_bound,
     check_memory_growth,
     check_memory_near_limit,
     check_profiler_overhead,
+    check_unaligned_matmul,
 };
 
 }  // namespace

@@ -23,6 +23,7 @@ void check_dataloader_slow_collate(const Case& c, Findings& found);
 void check_dataloader_too_few_workers(const Case& c, Findings& found);
 void check_dataloader_worker_restart(const Case& c, Findings& found);
 void check_dataset_slow_item(const Case& c, Findings& found);
+void check_input_copy(const Case& c, Findings& found);
 // Host:
 void check_blocking_io_in_step(const Case& c, Findings& found);
 void check_dispatch_bound(const Case& c, Findings& found);
@@ -47,12 +48,14 @@ void check_data_parallel(const Case& c, Findings& found);
 void check_ddp_without_nccl(const Case& c, Findings& found);
 void check_full_precision_matmul(const Case& c, Findings& found);
 void check_gpu_idle(const Case& c, Findings& found);
+void check_host_sync(const Case& c, Findings& found);
 void check_launch_bound(const Case& c, Findings& found);
 void check_low_occupancy(const Case& c, Findings& found);
 void check_memcpy_bound(const Case& c, Findings& found);
 void check_memory_growth(const Case& c, Findings& found);
 void check_memory_near_limit(const Case& c, Findings& found);
 void check_profiler_overhead(const Case& c, Findings& found);
+void check_unaligned_matmul(const Case& c, Findings& found);
 
 std::span<const Rule> rules();
 

@@ -28,9 +28,9 @@ class Walk {
     open_.resize(labels);
     for (uint32_t i = 0; i < labels; ++i) {
       const Label& label = trace.labels()[LabelId{i}];
-      is_fetch_.push_back(thread.role(LabelId{i}) == TrainingRole::kInput ||
-                          (trace.string(label.name) == "fetch" &&
-                           trace.string(label.category) == "phase"));
+      is_fetch_.push_back(
+          thread.role(LabelId{i}) == TrainingRole::kInput ||
+          (trace.string(label.name) == "fetch" && trace.string(label.category) == "phase"));
     }
     for (size_t part = 0; part < kParts; ++part) {
       by_label[part].resize(labels);

@@ -11,6 +11,7 @@ namespace {
 
 constexpr double kOfStep = 0.1;
 constexpr double kMostlyWaiting = 0.5;  // of the function's time
+constexpr double kBusyDisk = 64 << 10;  // bytes per second
 
 Finding make(const Case& c, int64_t ns, const std::string& where, SliceId slice) {
   Finding finding;
@@ -39,8 +40,9 @@ void check_checkpoints(const Case& c, Findings& found) {
 
 void check_waits(const Case& c, Findings& found) {
   if (c.cpu.waiting < 0) return;
-  // For workers it waits as well.
-  const double waiting = c.cpu.waiting - (c.input.has_workers ? c.share(c.input.wait_ns) : 0);
+  // For workers it waits as well. And the system works for a disk.
+  const double waiting = c.cpu.waiting - (c.input.has_workers ? c.share(c.input.wait_ns) : 0) +
+                         (c.cpu.disk_bytes_per_s > kBusyDisk ? c.cpu.system_cores : 0);
   const FunctionWork* longest = nullptr;
   for (const FunctionWork& function : c.work->functions(Part::kRest)) {
     if (longest == nullptr || function.python_ns() > longest->python_ns()) longest = &function;

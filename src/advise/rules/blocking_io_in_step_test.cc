@@ -50,9 +50,11 @@ TEST(BlockingIoInStep, IsToldFromWorkByTheUseOfTheCpu) {
 TEST(BlockingIoInStep, ABusyMachineTellsNothing) { EXPECT_TRUE(check_wait(0.72, 1.95).empty()); }
 
 // The same, where the first thread's own times are known.
-Findings check_thread(double running, double queued) {
+Findings check_thread(double running, double queued, double written = 0) {
   HandMadeTraining training(2);
   training.count("CPU", "user", 1.9);
+  training.count("CPU", "system", 0.1);
+  training.count("disk", "write", written);
   training.count("machine CPU", "busy", 2);
   training.count("first thread", "running", running);
   training.count("first thread", "queued", queued);
@@ -68,6 +70,8 @@ Findings check_thread(double running, double queued) {
 TEST(BlockingIoInStep, TheThreadsOwnTimesTellIt) {
   EXPECT_EQ(check_thread(0.75, 0).size(), 1u) << "whatever other threads did";
   EXPECT_TRUE(check_thread(0.75, 0.2).empty()) << "it waited for a core";
+  EXPECT_EQ(check_thread(0.92, 0, 1e6).size(), 1u) << "the system worked for the disk";
+  EXPECT_TRUE(check_thread(0.92, 0, 1e3).empty());
 }
 
 }  // namespace

@@ -10,9 +10,9 @@
 namespace stepscope {
 namespace {
 
-constexpr double kPerStep = 64;       // operators of a function
-constexpr double kRepeats = 16;       // calls of one thing per step, or of the function: a loop
-constexpr int64_t kSmallNs = 50'000;  // an operator, with the Python around it
+constexpr double kPerStep = 64;        // operators of a function
+constexpr double kRepeats = 16;        // calls of one thing per step, or of the function: a loop
+constexpr int64_t kSmallNs = 50'000;   // an operator, with the Python around it
 constexpr int64_t kPythonNs = 60'000;  // more between two operators is no part of calling them
 constexpr double kOfStep = 0.25;
 constexpr double kLeft = 0.05;
@@ -58,9 +58,8 @@ void keep_loops(const Case& c, CallsByFunction& found) {
     if (calls.ns > kSmallNs * static_cast<int64_t>(calls.operators)) return true;
     const auto& functions = c.work->functions(Part::kRest);
     const auto function =
-        std::find_if(functions.begin(), functions.end(), [&](const FunctionWork& work) {
-          return index(work.label) == entry.first;
-        });
+        std::find_if(functions.begin(), functions.end(),
+                     [&](const FunctionWork& work) { return index(work.label) == entry.first; });
     return function == functions.end() ||
            static_cast<double>(std::max(function->repeats, function->calls)) < kRepeats * steps;
   });

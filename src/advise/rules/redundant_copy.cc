@@ -6,11 +6,14 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>
 
+#include "advise/device_use.h"
 #include "advise/finding_text.h"
+#include "advise/model_calls.h"
 #include "advise/rules.h"
 #include "advise/user_operators.h"
 
@@ -43,14 +46,15 @@ struct Copy {
 
 class Copies {
  public:
-  Copies(const Case& c, const UserOperators& operators) : c_(c), operators_(operators) {}
+  Copies(const Case& c, const UserOperators& operators)
+      : c_(c), operators_(operators), calls_(ModelCalls::of(c)) {}
 
   std::vector<Copy> find() {
     const auto all = operators_.all();
     std::vector<Copy> copies;
     bool is_after_copy = false, is_permuted = false;
     for (size_t i = 0; i < all.size(); ++i) {
-      if (all[i].is_backward || all[i].part == Part::kInput) continue;
+      if (all[i].is_backward || all[i].part == Part::kInput || is_of_input(all[i])) continue;
       const std::string_view name = c_.trace.slice_name(all[i].slice);
       std::optional<Copy> copy;
       if (is_copying(name)) copy = find_copy(all[i]);
@@ -78,6 +82,12 @@ class Copies {
   }
 
  private:
+  // What is done to a batch before the model gets it is input-copy's, where no device computes.
+  bool is_of_input(const UserOperator& op) const {
+    return DeviceUse::of(c_)->empty() &&
+           calls_->is_before_model(op.step, c_.trace.slices().start_ns[index(op.slice)]);
+  }
+
   // What the operator took and kept; nothing where it copied nothing.
   std::optional<Copy> find_copy(const UserOperator& op) const {
     const SliceColumns& slices = c_.trace.slices();
@@ -117,6 +127,7 @@ class Copies {
 
   const Case& c_;
   const UserOperators& operators_;
+  std::shared_ptr<const ModelCalls> calls_;
 };
 
 struct CopyWork {

@@ -17,7 +17,7 @@ namespace {
 // It is what everyone has on CPU: only where it takes much of a step is it a problem.
 constexpr double kOfStep = 0.2;
 constexpr uint64_t kMinOperators = 20;  // in one step() of the optimizer
-constexpr double kLeftFused = 0.2;     // of the optimizer's time
+constexpr double kLeftFused = 0.2;      // of the optimizer's time
 constexpr double kLeftForeach = 0.6;
 
 struct OptimizerWork {

@@ -1,0 +1,50 @@
+#include <gtest/gtest.h>
+
+#include "advise/hand_made_gpu_loop.h"
+#include "advise/rule_for_tests.h"
+
+namespace stepscope {
+namespace {
+
+// A step launches 400 us of kernels, may read a value of it, and then takes so long on the host.
+Trace make(bool reads, int64_t host_us) {
+  HandMadeGpuLoop loop;
+  for (int i = 0; i < 8; ++i) {
+    loop.begin_step().op("aten::mm", "sgemm", 100, 400);
+    if (reads) {
+      const int64_t begin_us = loop.now_us++;
+      loop.synchronize();
+      loop.made.op("aten::item", begin_us * 1000, (++loop.now_us - begin_us) * 1000);
+    }
+    loop.host(host_us).end_step();
+  }
+  return loop.made.build();
+}
+
+TEST(HostSync, FindsThatHostAndDeviceWaitForEachOther) {
+  const auto finding = find(check_host_sync, make(true, 300));
+  ASSERT_TRUE(finding);
+  EXPECT_EQ(finding->id, "host-sync");
+  EXPECT_NEAR(figure(*finding, "reads per step"), 1, 0.001);
+  // 100 + 300 us on the host beside 400 us on the device, in place of one after the other.
+  EXPECT_GT(finding->at_stake_fraction, 0.25);
+  EXPECT_LT(finding->at_stake_fraction, 0.5);
+}
+
+TEST(HostSync, IsNoneWhereNothingIsRead) { EXPECT_FALSE(find(check_host_sync, make(false, 300))); }
+
+// The device is busy all the time: the host may as well wait.
+TEST(HostSync, IsNoneWhereTheDeviceIsBusyAnyway) {
+  HandMadeGpuLoop loop;
+  for (int i = 0; i < 8; ++i) {
+    loop.begin_step().op("aten::mm", "sgemm", 10, 4000);
+    const int64_t begin_us = loop.now_us++;
+    loop.synchronize();
+    loop.made.op("aten::item", begin_us * 1000, (++loop.now_us - begin_us) * 1000);
+    loop.end_step();
+  }
+  EXPECT_FALSE(find(check_host_sync, loop.made.build()));
+}
+
+}  // namespace
+}  // namespace stepscope
