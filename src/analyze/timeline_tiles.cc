@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <span>
 
 namespace stepscope {
 namespace {
@@ -62,6 +61,7 @@ struct TimelineTiles::Tile {
   uint64_t begin = 0;  // ns from the trace's begin
   uint64_t end = 0;
   uint32_t bucket_bits = 0;
+  double per_bucket_ns = 1;  // a power of two: exact
 
   uint64_t bucket_end(uint64_t bucket) const {
     return bucket + 1 >= kTileBuckets ? end : begin + ((bucket + 1) << bucket_bits);
@@ -74,7 +74,7 @@ struct TimelineTiles::Tile {
   double in_buckets(uint64_t at) const {
     const double ns =
         at >= begin ? static_cast<double>(at - begin) : -static_cast<double>(begin - at);
-    return std::ldexp(ns, -static_cast<int>(bucket_bits));
+    return ns * per_bucket_ns;
   }
 };
 
@@ -92,6 +92,7 @@ TimelineTiles::TimelineTiles(const Trace& trace) {
   const uint64_t span = since_begin(trace, trace.end_ns());
   span_bits_ = std::max(kBucketBits, static_cast<uint32_t>(std::bit_width(span - (span > 0))));
   build_lanes(trace);
+  build_starts(trace);
   build_slice_nodes(trace);
   build_value_nodes(trace);
 }
@@ -101,6 +102,8 @@ uint64_t TimelineTiles::since_begin(const Trace& trace, int64_t time_ns) const {
   return time_ns < trace.begin_ns() ? 0 : std::min(since, kMaxTime);
 }
 uint64_t TimelineTiles::start_of(const Trace& trace, uint32_t position) const {
+  const uint32_t offset = start_offset_[position];
+  if (offset != kFar) return block_start_[position >> kFanBits] + offset;
   return since_begin(trace, trace.slices().start_ns[rows_[position]]);
 }
 int64_t TimelineTiles::dur_of(const Trace& trace, uint32_t position) const {
@@ -141,6 +144,27 @@ void TimelineTiles::build_lanes(const Trace& trace) {
     }
   }
   first_lane_.push_back(static_cast<uint32_t>(lane_begin_.size() - 1));
+}
+
+void TimelineTiles::build_starts(const Trace& trace) {
+  constexpr size_t kFan = size_t{1} << kFanBits;
+  block_start_.resize((rows_.size() + kFan - 1) / kFan);
+  start_offset_.resize(rows_.size());
+  std::array<uint64_t, kFan> starts;
+  for (size_t block = 0; block < block_start_.size(); ++block) {
+    const size_t begin = block * kFan;
+    const size_t count = std::min(kFan, rows_.size() - begin);
+    for (size_t i = 0; i < count; ++i) {
+      starts[i] = since_begin(trace, trace.slices().start_ns[rows_[begin + i]]);
+    }
+    // A block may hold the end of one lane and the begin of the next.
+    const uint64_t least =
+        *std::min_element(starts.begin(), starts.begin() + static_cast<ptrdiff_t>(count));
+    block_start_[block] = least;
+    for (size_t i = 0; i < count; ++i) {
+      start_offset_[begin + i] = static_cast<uint32_t>(std::min<uint64_t>(starts[i] - least, kFar));
+    }
+  }
 }
 
 void TimelineTiles::build_slice_nodes(const Trace& trace) {
@@ -187,25 +211,31 @@ void TimelineTiles::build_value_nodes(const Trace& trace) {
   }
 }
 
-// The first position in [begin, end) that starts at `at` or later. It is looked for near `begin`
-// first, because buckets are asked for in order.
+// The first position in [begin, end), a part of a lane, that starts at `at` or later. Blocks are
+// looked for near `begin` first, because buckets are asked for in order; then within one block.
 uint32_t TimelineTiles::find_start(const Trace& trace, uint32_t begin, uint32_t end,
                                    uint64_t at) const {
-  uint32_t step = 1;
-  while (begin < end && step < end - begin && start_of(trace, begin + step - 1) < at) {
-    begin += step;
-    step *= 2;
-  }
-  uint32_t count = std::min(step, end - begin);
-  while (count > 0) {
-    const uint32_t half = count / 2;
-    if (start_of(trace, begin + half) < at) {
-      begin += half + 1;
-      count -= half + 1;
-    } else {
-      count = half;
+  constexpr uint32_t kFan = 1U << kFanBits;
+  uint32_t block = (begin + kFan - 1) >> kFanBits;
+  uint32_t blocks_end = end >> kFanBits;  // those before it are of this lane alone
+  if (block < blocks_end && block_start_[block] < at) {
+    uint32_t step = 1;
+    while (blocks_end - block > step && block_start_[block + step] < at) {
+      block += step;
+      step *= 2;
     }
+    blocks_end = std::min(blocks_end, block + step);
+    while (blocks_end - block > 1) {
+      const uint32_t middle = block + (blocks_end - block) / 2;
+      (block_start_[middle] < at ? block : blocks_end) = middle;
+    }
+    begin = block << kFanBits;
+    // The last block is followed by what is left of the lane.
+    if (blocks_end < end >> kFanBits) end = blocks_end << kFanBits;
+  } else if (block < blocks_end) {
+    end = block << kFanBits;
   }
+  while (begin < end && start_of(trace, begin) < at) ++begin;
   return begin;
 }
 
@@ -246,37 +276,27 @@ uint32_t TimelineTiles::find_reaching(const Trace& trace, uint32_t begin, uint32
   return kNone;
 }
 
-// The first of the longest in a range that is not empty.
-uint32_t TimelineTiles::find_longest(const Trace& trace, uint32_t begin, uint32_t end) const {
+// Of a range that is not empty.
+TimelineTiles::Summary TimelineTiles::summarize(const Trace& trace, uint32_t begin,
+                                                uint32_t end) const {
   const uint32_t levels = static_cast<uint32_t>(slice_nodes_.size());
-  int64_t longest_ns = INT64_MIN;
+  Summary summary;
   uint32_t from = begin, until = begin;  // where the longest is
   for (uint32_t at = begin; at < end;) {
     const uint32_t level = highest_node(at, end, levels, kFanBits);
-    const int64_t dur_ns = level == 0
-                               ? dur_of(trace, at)
-                               : slice_nodes_[level - 1][at >> (kFanBits * level)].max_dur_ns;
+    const SliceNode node = level == 0 ? SliceNode{dur_of(trace, at), end_of(trace, at)}
+                                      : slice_nodes_[level - 1][at >> (kFanBits * level)];
     const uint32_t next = at + (1U << (kFanBits * level));
-    if (dur_ns > longest_ns) {
-      longest_ns = dur_ns;
+    if (node.max_dur_ns > summary.longest_ns) {
+      summary.longest_ns = node.max_dur_ns;
       from = at;
       until = next;
     }
+    summary.last_end = std::max(summary.last_end, node.max_end);
     at = next;
   }
-  return find_large(trace, from, until, longest_ns);
-}
-
-uint64_t TimelineTiles::find_last_end(const Trace& trace, uint32_t begin, uint32_t end) const {
-  const uint32_t levels = static_cast<uint32_t>(slice_nodes_.size());
-  uint64_t last = 0;
-  for (uint32_t at = begin; at < end;) {
-    const uint32_t level = highest_node(at, end, levels, kFanBits);
-    last = std::max(last, level == 0 ? end_of(trace, at)
-                                     : slice_nodes_[level - 1][at >> (kFanBits * level)].max_end);
-    at += 1U << (kFanBits * level);
-  }
-  return last;
+  summary.longest = find_large(trace, from, until, summary.longest_ns);
+  return summary;
 }
 
 TimelineTiles::ValueNode TimelineTiles::find_extremes(const Trace& trace, uint64_t begin,
@@ -310,6 +330,11 @@ void TimelineTiles::add_bucket(const Trace& trace, const Tile& tile, uint32_t be
   const auto add_one = [&](uint32_t position) {
     add(position, 1, start_of(trace, position), end_of(trace, position));
   };
+  const Summary all = summarize(trace, begin, end);
+  if (all.longest_ns < tile.large_ns()) {
+    add(all.longest, end - begin, start_of(trace, begin), all.last_end);
+    return;
+  }
   std::array<uint32_t, kMaxLargePerBucket + 1> large;
   uint32_t large_count = 0;
   uint32_t at = begin;
@@ -320,25 +345,25 @@ void TimelineTiles::add_bucket(const Trace& trace, const Tile& tile, uint32_t be
   }
   large[large_count] = end;
 
-  uint32_t first = kNone, longest = kNone, number = 0;
-  uint64_t last_end = 0;
+  uint32_t first = kNone, number = 0;
+  Summary merged;
   uint32_t from = begin;
   for (uint32_t i = 0; i <= large_count; from = large[i++] + 1) {
     if (from >= large[i]) continue;
     if (first == kNone) first = from;
     number += large[i] - from;
-    const uint32_t found = find_longest(trace, from, large[i]);
-    if (longest == kNone || dur_of(trace, found) > dur_of(trace, longest)) longest = found;
-    last_end = std::max(last_end, find_last_end(trace, from, large[i]));
+    const Summary part = summarize(trace, from, large[i]);
+    merged.last_end = std::max(merged.last_end, part.last_end);
+    if (part.longest_ns <= merged.longest_ns) continue;
+    merged.longest = part.longest;
+    merged.longest_ns = part.longest_ns;
   }
   // By begin: the merged ones begin where the first of them does.
   uint32_t next_large = 0;
   while (next_large < large_count && (first == kNone || large[next_large] < first)) {
     add_one(large[next_large++]);
   }
-  if (number > 0) {
-    add(longest, number, start_of(trace, first), last_end);
-  }
+  if (number > 0) add(merged.longest, number, start_of(trace, first), merged.last_end);
   while (next_large < large_count) add_one(large[next_large++]);
 }
 
@@ -428,6 +453,7 @@ Status TimelineTiles::append_tile(const Trace& trace, const TileKey& key, std::s
   Tile tile;
   tile.key = key;
   tile.bucket_bits = span_bits_ - key.level - kBucketBits;
+  tile.per_bucket_ns = std::ldexp(1.0, -static_cast<int>(tile.bucket_bits));
   tile.begin = key.index << (span_bits_ - key.level);
   tile.end = tile.begin + tile_ns(key.level);
   // What begins at the very end of a run of 2^k ns belongs to its last tile.

@@ -50,6 +50,7 @@ class TimelineTiles {
  private:
   static constexpr uint32_t kBucketBits = 9;
   static constexpr uint32_t kFanBits = 4;
+  static constexpr uint32_t kFar = UINT32_MAX;
 
   // Of 16 positions, or of 16 nodes of the level below.
   struct SliceNode {
@@ -59,10 +60,16 @@ class TimelineTiles {
   struct ValueNode {
     double least, most;
   };
+  struct Summary {
+    uint32_t longest = 0;  // the first of the longest
+    int64_t longest_ns = INT64_MIN;
+    uint64_t last_end = 0;
+  };
   struct Tile;   // where a tile lies in time
   struct Items;  // the columns of a tile of slices
 
   void build_lanes(const Trace& trace);
+  void build_starts(const Trace& trace);
   void build_slice_nodes(const Trace& trace);
   void build_value_nodes(const Trace& trace);
 
@@ -75,8 +82,7 @@ class TimelineTiles {
 
   uint32_t find_large(const Trace& trace, uint32_t begin, uint32_t end, int64_t least_ns) const;
   uint32_t find_reaching(const Trace& trace, uint32_t begin, uint32_t end, uint64_t beyond) const;
-  uint32_t find_longest(const Trace& trace, uint32_t begin, uint32_t end) const;
-  uint64_t find_last_end(const Trace& trace, uint32_t begin, uint32_t end) const;
+  Summary summarize(const Trace& trace, uint32_t begin, uint32_t end) const;
   ValueNode find_extremes(const Trace& trace, uint64_t begin, uint64_t end) const;
 
   void add_lane(const Trace& trace, const Tile& tile, uint32_t lane, uint32_t depth,
@@ -88,9 +94,12 @@ class TimelineTiles {
 
   uint32_t span_bits_ = kBucketBits;
   // A lane is the slices of one depth of one track: positions [lane_begin_[i], lane_begin_[i + 1]).
-  std::vector<uint32_t> first_lane_;    // by track, and one more
-  std::vector<uint32_t> lane_begin_;    // by lane, and one more
-  std::vector<uint32_t> rows_;          // by position: the SliceId
+  std::vector<uint32_t> first_lane_;  // by track, and one more
+  std::vector<uint32_t> lane_begin_;  // by lane, and one more
+  std::vector<uint32_t> rows_;        // by position: the SliceId
+  // What is searched lies close together: a start is its block's least one and 4 bytes more.
+  std::vector<uint64_t> block_start_;   // by position / 16
+  std::vector<uint32_t> start_offset_;  // by position; kFar: see the trace
   std::vector<uint32_t> short_dur_ns_;  // by position; DurationColumn::kLong: see the trace
   std::vector<std::vector<SliceNode>> slice_nodes_;  // [0]: of 16 positions each
   std::vector<std::vector<ValueNode>> value_nodes_;
