@@ -167,6 +167,7 @@ struct Shape {
   int slices = 0;
   int64_t span_ns = 0;
   int64_t max_dur_ns = 0;
+  int64_t grid_ns = 1;  // times are multiples of it: many begin and end together
 };
 
 Trace make_random(const Shape& shape, uint64_t seed) {
@@ -181,7 +182,8 @@ Trace make_random(const Shape& shape, uint64_t seed) {
     for (int i = 0; i < shape.slices; ++i) {
       // Few long ones, many short ones, some moments.
       const int64_t dur_ns = i % 7 == 0 ? 0 : below(1 + (shape.max_dur_ns >> below(20)));
-      builder.add_slice(id, -500 + below(shape.span_ns), dur_ns,
+      builder.add_slice(id, -500 + below(shape.span_ns) / shape.grid_ns * shape.grid_ns,
+                        dur_ns / shape.grid_ns * shape.grid_ns,
                         builder.label("l" + std::to_string(below(9)), "", SliceKind::kOther));
     }
   }
@@ -200,6 +202,16 @@ TEST(TimelineTiles, AreThoseOfTheSlowWayOnRandomTraces) {
     SCOPED_TRACE("shape " + std::to_string(seed));
     const Trace trace = make_random(shape, seed);
     expect_tiles(trace, seed++);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(TimelineTiles, AreThoseOfTheSlowWayAtTheEdgesOfBuckets) {
+  for (uint64_t seed = 1; seed <= 150; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const Shape dense = {400, 2000, 600, 1};
+    const Shape even = {600, 4096, 1024, int64_t{1} << (seed % 9)};
+    expect_tiles(make_random(seed % 2 == 0 ? dense : even, seed), seed);
     if (HasFatalFailure()) return;
   }
 }

@@ -15,6 +15,7 @@
 
 #include "cli/commands.h"
 #include "cli/load_trace.h"
+#include "ingest/load.h"
 #include "serve/api.h"
 #include "serve/http_server.h"
 #include "serve/runs.h"
@@ -106,7 +107,11 @@ void serve_until_signal(serve::HttpServer& server) {
 }
 
 int run(const Options& options) {
-  const auto runs = serve::Runs::open(options.paths, load_trace);
+  bool is_serving = false;  // then a run that is read again shows no progress bar
+  const auto runs = serve::Runs::open(options.paths, [&is_serving](const std::string& path) {
+    return is_serving ? load(path) : load_trace(path);
+  });
+  is_serving = true;
   if (!report_faults(*runs)) return kExitFault;
   serve::Api api(*runs);
   const auto server = serve::HttpServer::listen(api, {.port = options.port});
