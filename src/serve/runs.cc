@@ -133,8 +133,6 @@ void Runs::read(Entry& entry, bool is_again) {
 }
 
 void Runs::refresh(Entry& entry) {
-  const std::unique_lock reading(entry.reading, std::try_to_lock);
-  if (!reading || Clock::now() < entry.next_read) return;
   const uint64_t bytes = bytes_of(entry.info.path);
   if (bytes != entry.bytes || !is_being_recorded(entry.info.path)) {
     read(entry, true);
@@ -143,10 +141,23 @@ void Runs::refresh(Entry& entry) {
   }
 }
 
+void Runs::refresh_later(Entry& entry) {
+  if (entry.is_being_read.exchange(true)) return;
+  if (Clock::now() < entry.next_read) {
+    entry.is_being_read = false;
+    return;
+  }
+  const std::lock_guard lock(mutex_);  // another may come as soon as it has ended
+  entry.reading = std::async(std::launch::async, [this, &entry] {
+    refresh(entry);
+    entry.is_being_read = false;
+  });
+}
+
 std::vector<RunInfo> Runs::info() {
   std::vector<RunInfo> infos;
   for (size_t i = 0; i < entries_.size(); ++i) {
-    if (info(i).is_live) refresh(*entries_[i]);
+    if (info(i).is_live) refresh_later(*entries_[i]);
     infos.push_back(info(i));
   }
   return infos;

@@ -7,9 +7,11 @@
 // Any thread may ask. A trace stays as long as someone holds it, also when a newer one has come.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -43,7 +45,7 @@ class Runs {
   Runs& operator=(const Runs&) = delete;
 
   size_t size() const { return entries_.size(); }
-  // As of now. Reads live runs again where it is time.
+  // As of now. Where it is time, live runs are read again meanwhile.
   std::vector<RunInfo> info();
   RunInfo info(size_t run) const;
   std::shared_ptr<const Trace> trace(size_t run) const { return info(run).trace; }
@@ -52,16 +54,18 @@ class Runs {
   using Clock = std::chrono::steady_clock;
   struct Entry {
     RunInfo info;
-    std::mutex reading;  // held by the one who reads it again
-    // Guarded by `reading`.
+    std::atomic<bool> is_being_read = false;
+    // Only of the one who set is_being_read.
     uint64_t bytes = 0;
     Clock::time_point next_read;
+    std::future<void> reading;  // goes first: it uses what is above
   };
 
   Runs() = default;
   void add(const std::string& path);
   void read(Entry& entry, bool is_again);
   void refresh(Entry& entry);
+  void refresh_later(Entry& entry);
 
   RunLoader loader_;
   mutable std::mutex mutex_;                     // guards every Entry::info
