@@ -19,10 +19,9 @@ void merge(Findings& findings) {
   std::erase_if(findings, [&](const Finding& finding) { return included.contains(finding.id); });
 }
 
-// Some warnings are about other things than time.
+// Some findings are about other things than time: their severity says how they compare.
 bool is_more_important(const Finding& a, const Finding& b) {
-  const bool is_warning = a.severity != Severity::kInfo;
-  if (is_warning != (b.severity != Severity::kInfo)) return is_warning;
+  if (a.severity != b.severity) return a.severity > b.severity;
   return a.at_stake_fraction > b.at_stake_fraction;
 }
 

@@ -18,6 +18,7 @@ struct Context {
   bool is_in_torch = false;
   bool is_outermost_operator = false;  // the slice itself is one
   bool is_user_function = false;       // the slice itself is one
+  uint64_t own_call = 0;               // the call by the user's own code that it is in
 };
 
 class Walk {
@@ -26,6 +27,7 @@ class Walk {
       : trace_(trace), thread_(thread), user_(user), cost_(trace) {
     const size_t labels = trace.labels().size();
     open_.resize(labels);
+    last_own_call_.resize(labels);
     for (uint32_t i = 0; i < labels; ++i) {
       const Label& label = trace.labels()[LabelId{i}];
       is_fetch_.push_back(
@@ -75,6 +77,7 @@ class Walk {
     } else if (user_.is_torch_function(label) || user_.is_garbage_collection(label)) {
       context.is_in_torch = true;
     }
+    if (contexts_.empty() || contexts_.back().is_user_function) context.own_call = ++own_calls_;
     contexts_.push_back(context);
     ++open_[index(label)];
   }
@@ -96,6 +99,10 @@ class Walk {
       function.torch_ns -= cost_.of(kind);
     }
     function.calls += context.function == label;
+    if (context.function == label && last_own_call_[index(label)] != context.own_call) {
+      last_own_call_[index(label)] = context.own_call;
+      ++function.entries;
+    }
     function.operators += context.is_outermost_operator;
     function.python_calls += kind == SliceKind::kPython;
     if (contexts_.size() < 2 || !contexts_[contexts_.size() - 2].is_user_function) return;
@@ -143,6 +150,8 @@ class Walk {
   Nesting nesting_;
   std::vector<Context> contexts_;  // as the stack of nesting_
   std::vector<uint32_t> open_;     // by label
+  uint64_t own_calls_ = 0;
+  std::vector<uint64_t> last_own_call_;  // in which a function was entered last; by label
   // By a function of the user's and what it calls itself.
   std::array<std::unordered_map<uint64_t, uint64_t>, kParts> calls_;
 };
@@ -151,6 +160,7 @@ class Walk {
 
 void FunctionWork::add(const FunctionWork& other) {
   calls += other.calls;
+  entries += other.entries;
   own_ns += other.own_ns;
   operator_ns += other.operator_ns;
   torch_ns += other.torch_ns;

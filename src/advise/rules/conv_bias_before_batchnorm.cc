@@ -84,6 +84,7 @@ void check_conv_bias_before_batchnorm(const Case& c, Findings& found) {
   Finding finding;
   finding.id = "conv-bias-before-batchnorm";
   finding.at_stake_fraction = share;
+  finding.is_note = true;  // hardly anything on a CPU, more elsewhere; and it costs nothing to mend
   const double per_step = static_cast<double>(pairs.with_bias) / static_cast<double>(c.steps());
   finding.title = in_percent(share) +
                   " of each step adds biases in convolutions that batch norms take away again";

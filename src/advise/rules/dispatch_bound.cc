@@ -11,7 +11,7 @@ namespace stepscope {
 namespace {
 
 constexpr double kPerStep = 64;        // operators of a function
-constexpr double kRepeats = 16;        // calls of one thing per step, or of the function: a loop
+constexpr double kRepeats = 16;        // calls of one thing in a call, or of it in a step: a loop
 constexpr int64_t kSmallNs = 50'000;   // an operator, with the Python around it
 constexpr int64_t kPythonNs = 60'000;  // more between two operators is no part of calling them
 constexpr double kOfStep = 0.25;
@@ -53,15 +53,17 @@ CallsByFunction count_calls(const Case& c, const UserOperators& operators) {
 void keep_loops(const Case& c, CallsByFunction& found) {
   const auto steps = static_cast<double>(c.steps());
   std::erase_if(found, [&](const auto& entry) {
-    const Calls& calls = entry.second;
-    if (static_cast<double>(calls.operators) < kPerStep * steps) return true;
-    if (calls.ns > kSmallNs * static_cast<int64_t>(calls.operators)) return true;
+    const Calls& made = entry.second;
+    if (static_cast<double>(made.operators) < kPerStep * steps) return true;
+    if (made.ns > kSmallNs * static_cast<int64_t>(made.operators)) return true;
     const auto& functions = c.work->functions(Part::kRest);
     const auto function =
         std::find_if(functions.begin(), functions.end(),
                      [&](const FunctionWork& work) { return index(work.label) == entry.first; });
-    return function == functions.end() ||
-           static_cast<double>(std::max(function->repeats, function->calls)) < kRepeats * steps;
+    if (function == functions.end()) return true;
+    const auto calls = static_cast<double>(std::max(function->calls, c.steps()));
+    return static_cast<double>(function->repeats) < kRepeats * calls &&
+           static_cast<double>(function->entries) < kRepeats * steps;
   });
 }
 

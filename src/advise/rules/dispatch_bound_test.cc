@@ -46,5 +46,34 @@ TEST(DispatchBound, OperatorsOfManyFunctionsAreNoLoop) {
   EXPECT_TRUE(training.check(check_dispatch_bound).empty());
 }
 
+// Layers that a library goes through, of a class of the user's.
+TEST(DispatchBound, TheLayersOfADeepModelAreNoLoop) {
+  const auto check_layers = [](bool is_library) {
+    HandMadeTraining training;
+    for (int i = 0; i < 10; ++i) {
+      training.step([&] {
+        training.function("train", [&] {
+          const auto layers = [&] {
+            for (int n = 0; n < 40; ++n) {
+              training.function("Layer.forward", [&] {
+                for (int k = 0; k < 3; ++k) training.op("aten::op" + std::to_string(k), 10);
+              });
+            }
+          };
+          if (is_library) {
+            training.python("torch/nn/modules/container.py(240): forward", layers);
+          } else {
+            layers();
+          }
+        });
+        training.op("aten::mm", 1'000);
+      });
+    }
+    return training.check(check_dispatch_bound);
+  };
+  EXPECT_TRUE(check_layers(true).empty());
+  EXPECT_FALSE(check_layers(false).empty());
+}
+
 }  // namespace
 }  // namespace stepscope

@@ -15,7 +15,8 @@ namespace stepscope {
 namespace {
 
 constexpr size_t kFewestSteps = 6;
-constexpr double kMostSteps = 0.8;                // of the steps must grow
+constexpr int64_t kCriticalBytesPerStep = (int64_t{4} << 30) / 10'000;  // 4 GiB in 10,000 steps
+constexpr double kMostSteps = 0.8;                                      // of the steps must grow
 constexpr int64_t kLeastPerStepBytes = 32 << 10;  // a list of losses is no leak
 constexpr int64_t kLeastGrowthBytes = 512 << 10;  // over all steady steps
 constexpr double kEven = 0.5;                     // the median step, of the mean one
@@ -109,7 +110,8 @@ void check_memory_growth(const Case& c, Findings& found) {
 
     Finding finding;
     finding.id = "memory-growth";
-    finding.severity = Severity::kWarning;  // no time is lost, until none is left
+    // No time is lost, until no memory is left.
+    finding.severity = *growth >= kCriticalBytesPerStep ? Severity::kCritical : Severity::kWarning;
     finding.title =
         "each step leaves " + text_of_bytes(*growth) + " more memory taken " +
         (device.first == 0 ? "on the CPU" : "on device " + std::to_string(device.second)) +

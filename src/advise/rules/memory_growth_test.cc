@@ -47,6 +47,11 @@ TEST(MemoryGrowth, FiresWhereEachStepKeepsSomething) {
   EXPECT_EQ(advice->findings.back().severity, Severity::kWarning);
 }
 
+TEST(MemoryGrowth, IsCriticalWhereItSoonTakesAll) {
+  const Trace trace = make([](int) { return int64_t{1} << 20; });
+  EXPECT_EQ(find(check_memory_growth, trace)->severity, Severity::kCritical);
+}
+
 TEST(MemoryGrowth, KeepsQuietWhereAllIsGivenBack) {
   EXPECT_FALSE(find(check_memory_growth, make([](int) { return int64_t{0}; })));
 }
