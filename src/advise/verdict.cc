@@ -1,6 +1,7 @@
 #include "advise/verdict.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <string_view>
 
 #include "advise/finding_text.h"
@@ -10,6 +11,7 @@ namespace stepscope {
 namespace {
 
 constexpr size_t kTopFindings = 3;
+constexpr double kOthersShare = 0.2;  // of the cores
 
 // The phases that take most, as shares: "input 62 %, backward 20 %, forward 15 %".
 std::string phase_shares(const Case& c) {
@@ -62,6 +64,17 @@ std::string start_up_line(const Case& c) {
   return line + ".";
 }
 
+// Other programs that took cores from this one: its times are then longer than they need be.
+std::string others_line(const Case& c) {
+  const double others = c.cpu.machine_cores - std::max(0.0, c.cpu.used_cores);
+  if (c.cpu.machine_cores < 0 || c.cpu.used_cores < 0 || c.cpu.cores == 0) return "";
+  if (others < kOthersShare * c.cpu.cores) return "";
+  char cores[16];
+  std::snprintf(cores, sizeof cores, "%.1f", others);
+  return "Meanwhile other programs kept " + std::string(cores) + " of " +
+         std::to_string(c.cpu.cores) + " cores busy: on a quiet machine the times are shorter.";
+}
+
 }  // namespace
 
 Verdict make_verdict(const Case& c, const Findings& findings) {
@@ -86,6 +99,7 @@ Verdict make_verdict(const Case& c, const Findings& findings) {
   if (c.has_steps() && c.steady.start_up_ns > c.recorded_ns / 10) {
     verdict.lines.push_back(start_up_line(c));
   }
+  if (std::string line = others_line(c); !line.empty()) verdict.lines.push_back(std::move(line));
   return verdict;
 }
 

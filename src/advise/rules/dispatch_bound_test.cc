@@ -5,12 +5,12 @@
 namespace stepscope {
 namespace {
 
-Findings check(int operators, int64_t operator_us) {
+Findings check(int operators, int64_t operator_us, std::string_view name = "aten::add") {
   HandMadeTraining training;
   for (int i = 0; i < 10; ++i) {
     training.step([&] {
       training.function("experts", [&] {
-        for (int n = 0; n < operators; ++n) training.op("aten::add", operator_us);
+        for (int n = 0; n < operators; ++n) training.op(name, operator_us);
       });
       training.op("aten::mm", 1'000);
     });
@@ -30,6 +30,11 @@ TEST(DispatchBound, FewOrLargeOperatorsAreNone) {
   EXPECT_TRUE(check(63, 30).empty());
   EXPECT_FALSE(check(100, 49).empty());
   EXPECT_TRUE(check(100, 51).empty());
+}
+
+TEST(DispatchBound, ACellOfARecurrentNetworkIsManyOperators) {
+  EXPECT_FALSE(check(30, 120, "aten::gru_cell").empty());
+  EXPECT_TRUE(check(30, 120, "aten::linear").empty());
 }
 
 // A deep model's operators are many as well, but it calls each of its functions a few times.

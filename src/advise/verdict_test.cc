@@ -1,0 +1,53 @@
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "advise/advise.h"
+#include "advise/hand_made_training.h"
+
+namespace stepscope {
+namespace {
+
+std::vector<std::string> say(double used_cores, double machine_cores, int64_t fetch_us = 0) {
+  HandMadeTraining training(2);
+  training.count("CPU", "user", used_cores);
+  training.count("machine CPU", "busy", machine_cores);
+  for (int i = 0; i < 10; ++i) {
+    training.step([&] {
+      if (fetch_us > 0) training.fetch(fetch_us, "load");
+      training.op("aten::mm", 1'000);
+    });
+  }
+  const Trace trace = training.made.build();
+  return Advice::of(trace)->verdict.lines;
+}
+
+TEST(Verdict, AHealthyProgramIsToldWhatBoundsIt) {
+  const auto lines = say(1, 1);
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_EQ(lines[0].find("A step takes 1 ms (9 steady ones after 1 to warm up) and is bound by"),
+            0u)
+      << lines[0];
+  EXPECT_EQ(lines[1], "Nothing stands out.");
+}
+
+TEST(Verdict, TheFindingComesWithItsPlaceAndFix) {
+  const auto lines = say(1, 1, 2'000);
+  ASSERT_GE(lines.size(), 3u);
+  EXPECT_NE(lines[0].find("is bound by input"), std::string::npos) << lines[0];
+  EXPECT_EQ(lines[1].find("1. "), 0u);
+  EXPECT_NE(lines[1].find("[dataloader-in-process]"), std::string::npos) << lines[1];
+  EXPECT_NE(lines[2].find("num_workers"), std::string::npos) << lines[2];
+}
+
+TEST(Verdict, OtherProgramsOnTheMachineAreTold) {
+  EXPECT_EQ(say(1, 1.3).size(), 2u);
+  const auto lines = say(1, 1.9);
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_EQ(lines[2],
+            "Meanwhile other programs kept 0.9 of 2 cores busy: on a quiet machine the times are "
+            "shorter.");
+}
+
+}  // namespace
+}  // namespace stepscope
