@@ -54,12 +54,12 @@ test:  ## Lint; release, ASan and UBSan tests; 10 s per fuzzer; golden, CLI, Pyt
 	@$(VENV)/bin/python scripts/test_summary.py $(RESULTS)
 
 .PHONY: test-all
-test-all:  ## The same, and TSan, 10 minutes per fuzzer, heavy live tests
+test-all:  ## The same, and TSan, 10 minutes per fuzzer, heavy live tests, TensorBoard
 	@rm -rf $(RESULTS) && mkdir -p $(RESULTS)
 	@$(MAKE) lint build build-asan build-fuzz build-tsan build-benchmarks
 	@$(MAKE) fuzz FUZZ_SECONDS=600
 	@$(SIDE_BY_SIDE) ctest-release ctest-asan ctest-tsan vitest $(PYTEST_PARTS)
-	@$(MAKE) pytest-all
+	@$(MAKE) pytest-all pytest-tensorboard
 	@$(VENV)/bin/python scripts/test_summary.py $(RESULTS)
 
 ctest-%: build-%
@@ -76,6 +76,11 @@ pytest-all: build
 pytest-asan: build-asan
 	STEPSCOPE_BIN=build/asan/bin/stepscope $(PYTEST) -m 'not heavy and not live' \
 	  --junitxml=$(RESULTS)/pytest-asan.xml tests/golden tests/cli tests/serve tests/recorder
+
+# The tab in TensorBoard itself, in Chromium.
+pytest-tensorboard: build
+	@scripts/setup tensorboard
+	.venv-tensorboard/bin/python -m pytest -q -rs --junitxml=$(RESULTS)/pytest-tensorboard.xml tests/tensorboard
 
 pytest-wheel: wheel
 	$(PYTEST) --junitxml=$(RESULTS)/pytest-wheel.xml tests/wheel

@@ -23,7 +23,7 @@ endif()
 
 nanobind_add_module(_core NB_STATIC NOMINSIZE NB_SUPPRESS_WARNINGS ${python_sources})
 target_compile_options(_core PRIVATE ${STEPSCOPE_WARNINGS})
-target_link_libraries(_core PRIVATE stepscope_advise stepscope_collect PkgConfig::sqlite3)
+target_link_libraries(_core PRIVATE stepscope_serve stepscope_collect PkgConfig::sqlite3)
 if(SKBUILD)
   include(PythonInstall)
 else()

@@ -30,6 +30,7 @@
 #include "python/gc_watch.h"
 #include "python/import_watch.h"
 #include "python/record_binding.h"
+#include "python/serve_binding.h"
 #include "python/trace_fault.h"
 #include "python/tracer_binding.h"
 #include "trace/trace.h"
@@ -221,6 +222,7 @@ NB_MODULE(_core, m) {
     return names;
   });
   bind_call_stats(m);
+  bind_serve(m);
   bind_recorder(m);
   bind_tracer(m);
   bind_exit_watch(m);

@@ -41,10 +41,10 @@ constexpr std::string_view kSqlPath = "sql";
 
 using FoundRun = std::variant<OpenRun, ApiAnswer>;
 
-FoundRun find_run(const Runs& runs, const ApiRequest& request, std::string_view parameter) {
+FoundRun find_run(Runs& runs, const ApiRequest& request, std::string_view parameter) {
   const auto id = get_integer(request, parameter, 0, 0, INT32_MAX);
   if (!id) return ApiAnswer::error(kStatusBadRequest, id.status().message());
-  const RunInfo info = runs.info(static_cast<size_t>(*id));
+  const RunInfo info = runs.load(static_cast<size_t>(*id));
   if (!info.trace) {
     return ApiAnswer::error(kStatusNotFound,
                             info.error.empty() ? "no run " + std::to_string(*id) : info.error);
@@ -53,7 +53,7 @@ FoundRun find_run(const Runs& runs, const ApiRequest& request, std::string_view 
 }
 
 template <typename Make>
-ApiAnswer with_run(const Runs& runs, const ApiRequest& request, std::string_view parameter,
+ApiAnswer with_run(Runs& runs, const ApiRequest& request, std::string_view parameter,
                    const Make& make) {
   FoundRun found = find_run(runs, request, parameter);
   if (ApiAnswer* error = std::get_if<ApiAnswer>(&found)) return std::move(*error);
@@ -75,7 +75,7 @@ ApiAnswer Api::answer(const ApiRequest& request) {
     return ApiAnswer::error(kStatusWrongMethod, request.has_body ? "only sql is asked with POST"
                                                                  : "sql is asked with POST");
   }
-  if (request.path == "runs") return answer_runs();
+  if (request.path == "runs") return answer_runs(request);
   if (request.path == "tiles") {
     return with_run(runs_, request, "run",
                     [&](const OpenRun& run) { return answer_tiles(run, request, tiles_); });
@@ -99,7 +99,10 @@ ApiAnswer Api::answer(const ApiRequest& request) {
   return ApiAnswer::error(kStatusNotFound, "no such request");
 }
 
-ApiAnswer Api::answer_runs() {
+ApiAnswer Api::answer_runs(const ApiRequest& request) {
+  const auto wanted = get_integer(request, "run", -1, 0, INT32_MAX);
+  if (!wanted) return ApiAnswer::error(kStatusBadRequest, wanted.status().message());
+  if (*wanted >= 0) runs_.load(static_cast<size_t>(*wanted));
   JsonWriter json;
   json.begin_object();
   json.key("runs").begin_array();
@@ -120,6 +123,7 @@ ApiAnswer Api::answer_runs() {
     json.field("slices", run.trace ? run.trace->slices().size() : 0U);
     json.field("version", run.version);
     json.field("is_live", run.is_live);
+    if (!run.trace && run.error.empty()) json.field("is_waiting", true);
     if (run.error.empty()) {
       json.null_field("error");
     } else {

@@ -64,7 +64,7 @@ class Api {
   ApiAnswer answer(const ApiRequest& request);
 
  private:
-  ApiAnswer answer_runs();
+  ApiAnswer answer_runs(const ApiRequest& request);
 
   Runs& runs_;
   ApiOptions options_;

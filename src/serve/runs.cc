@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -94,6 +95,21 @@ std::unique_ptr<Runs> Runs::of(std::vector<RunInfo> infos) {
   return runs;
 }
 
+std::unique_ptr<Runs> Runs::when_asked(RunLoader loader, size_t max_open) {
+  std::unique_ptr<Runs> runs(new Runs);
+  runs->loader_ = std::move(loader);
+  runs->max_open_ = std::max<size_t>(max_open, 1);
+  return runs;
+}
+
+void Runs::add_when_asked(std::string path, std::string name) {
+  auto entry = std::make_unique<Entry>();
+  entry->info.path = std::move(path);
+  entry->info.name = std::move(name);
+  const std::lock_guard lock(mutex_);
+  entries_.push_back(std::move(entry));
+}
+
 void Runs::add(const std::string& path) {
   const auto files = find_trace_files(path);
   if (!files) {
@@ -118,10 +134,10 @@ void Runs::read(Entry& entry, bool is_again) {
   entry.bytes = bytes_of(entry.info.path);
   Result<Trace> trace = loader_(entry.info.path);
   const Clock::duration took = Clock::now() - begin;
-  entry.next_read =
-      Clock::now() + std::max<Clock::duration>(kLeastBetweenReads, kTimesBetweenReads * took);
 
   const std::lock_guard lock(mutex_);
+  entry.next_read =
+      Clock::now() + std::max<Clock::duration>(kLeastBetweenReads, kTimesBetweenReads * took);
   if (trace) {
     entry.info.trace = std::make_shared<const Trace>(*std::move(trace));
     entry.info.error.clear();
@@ -132,41 +148,86 @@ void Runs::read(Entry& entry, bool is_again) {
   }
 }
 
+// The caller holds mutex_.
+void Runs::let_others_go(const Entry& entry) {
+  std::vector<Entry*> loaded;
+  for (const auto& other : entries_) {
+    if (other->info.trace && other.get() != &entry) loaded.push_back(other.get());
+  }
+  std::sort(loaded.begin(), loaded.end(),
+            [](const Entry* a, const Entry* b) { return a->last_asked > b->last_asked; });
+  for (size_t i = max_open_ - 1; i < loaded.size(); ++i) {
+    loaded[i]->info.trace = nullptr;
+    loaded[i]->info.is_live = false;
+  }
+}
+
+RunInfo Runs::load(size_t run) {
+  Entry* entry = find(run);
+  if (entry == nullptr) return {};
+  const auto find_loaded = [&]() -> std::optional<RunInfo> {
+    const std::lock_guard lock(mutex_);
+    entry->last_asked = ++asked_;
+    if (entry->info.trace || max_open_ == 0) return entry->info;
+    return std::nullopt;
+  };
+  if (auto info = find_loaded()) return *std::move(info);
+  const std::lock_guard reading(entry->reading_mutex);
+  if (auto info = find_loaded()) return *std::move(info);  // another has read it meanwhile
+  const RunInfo before = info(run);
+  if (!before.error.empty() && bytes_of(before.path) == entry->bytes) return before;
+  read(*entry, false);
+  const std::lock_guard lock(mutex_);
+  if (entry->info.trace) let_others_go(*entry);
+  return entry->info;
+}
+
 void Runs::refresh(Entry& entry) {
+  const std::lock_guard reading(entry.reading_mutex);
   const uint64_t bytes = bytes_of(entry.info.path);
   if (bytes != entry.bytes || !is_being_recorded(entry.info.path)) {
     read(entry, true);
   } else {
+    const std::lock_guard lock(mutex_);
     entry.next_read = Clock::now() + kLeastBetweenReads;
   }
 }
 
 void Runs::refresh_later(Entry& entry) {
   if (entry.is_being_read.exchange(true)) return;
+  const std::lock_guard lock(mutex_);  // another may come as soon as it has ended
   if (Clock::now() < entry.next_read) {
     entry.is_being_read = false;
     return;
   }
-  const std::lock_guard lock(mutex_);  // another may come as soon as it has ended
   entry.reading = std::async(std::launch::async, [this, &entry] {
     refresh(entry);
     entry.is_being_read = false;
   });
 }
 
+size_t Runs::size() const {
+  const std::lock_guard lock(mutex_);
+  return entries_.size();
+}
+
+Runs::Entry* Runs::find(size_t run) const {
+  const std::lock_guard lock(mutex_);
+  return run < entries_.size() ? entries_[run].get() : nullptr;
+}
+
 std::vector<RunInfo> Runs::info() {
   std::vector<RunInfo> infos;
-  for (size_t i = 0; i < entries_.size(); ++i) {
-    if (info(i).is_live) refresh_later(*entries_[i]);
+  for (size_t i = 0; i < size(); ++i) {
+    if (info(i).is_live) refresh_later(*find(i));
     infos.push_back(info(i));
   }
   return infos;
 }
 
 RunInfo Runs::info(size_t run) const {
-  if (run >= entries_.size()) return {};
   const std::lock_guard lock(mutex_);
-  return entries_[run]->info;
+  return run < entries_.size() ? entries_[run]->info : RunInfo();
 }
 
 }  // namespace stepscope::serve

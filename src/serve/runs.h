@@ -4,6 +4,7 @@
 //   Runs runs = Runs::open({"runs/monday", "trace.json.gz"}, {});
 //   std::shared_ptr<const Trace> trace = runs.trace(0);   // null: runs.info()[0].error says why
 //
+// Where there are many, each may wait until it is asked for (when_asked).
 // Any thread may ask. A trace stays as long as someone holds it, also when a newer one has come.
 #pragma once
 
@@ -41,35 +42,50 @@ class Runs {
   // Of traces that are there already.
   static std::unique_ptr<Runs> of(std::vector<RunInfo> runs);
 
+  // None yet. Those that are added are loaded when they are first asked for; where more than
+  // `max_open` are, the one that was not asked for longest is let go.
+  static std::unique_ptr<Runs> when_asked(RunLoader loader, size_t max_open);
+
   Runs(const Runs&) = delete;
   Runs& operator=(const Runs&) = delete;
 
-  size_t size() const { return entries_.size(); }
+  // Only of when_asked(): one more run, of one trace. Its number is the size() before.
+  void add_when_asked(std::string path, std::string name);
+
+  size_t size() const;
   // As of now. Where it is time, live runs are read again meanwhile.
   std::vector<RunInfo> info();
   RunInfo info(size_t run) const;
+  // The same, and loads it where that has waited, or failed and its file has changed since.
+  RunInfo load(size_t run);
   std::shared_ptr<const Trace> trace(size_t run) const { return info(run).trace; }
 
  private:
   using Clock = std::chrono::steady_clock;
   struct Entry {
     RunInfo info;
-    std::atomic<bool> is_being_read = false;
-    // Only of the one who set is_being_read.
-    uint64_t bytes = 0;
+    uint64_t last_asked = 0;
     Clock::time_point next_read;
+    std::atomic<bool> is_being_read = false;
+    std::mutex reading_mutex;   // held by the one who reads it; before Runs::mutex_
+    uint64_t bytes = 0;         // guarded by reading_mutex
     std::future<void> reading;  // goes first: it uses what is above
   };
 
   Runs() = default;
   void add(const std::string& path);
+  Entry* find(size_t run) const;
+  // The caller holds reading_mutex.
   void read(Entry& entry, bool is_again);
+  void let_others_go(const Entry& entry);
   void refresh(Entry& entry);
   void refresh_later(Entry& entry);
 
   RunLoader loader_;
-  mutable std::mutex mutex_;                     // guards every Entry::info
-  std::vector<std::unique_ptr<Entry>> entries_;  // fixed after open()
+  size_t max_open_ = 0;       // 0: all are
+  mutable std::mutex mutex_;  // guards entries_, and of each info, last_asked and next_read
+  uint64_t asked_ = 0;
+  std::vector<std::unique_ptr<Entry>> entries_;
 };
 
 }  // namespace stepscope::serve

@@ -1,5 +1,5 @@
 // The frame of the page: which run, which view, light or dark; everything else is in views/.
-import { signal } from "@preact/signals";
+import { effect, signal } from "@preact/signals";
 import { render } from "preact";
 import { useEffect } from "preact/hooks";
 import "uplot/dist/uPlot.min.css";
@@ -8,7 +8,7 @@ import { currentRun, runs, source } from "./answer";
 import { Banner, clearError, Note, showError } from "./banner";
 import { textOfCount, textOfNs } from "./format";
 import { areKeysShown, isTyping, Keys } from "./keys";
-import { RequestError } from "./source";
+import { RequestError, type RunInfo } from "./source";
 import { hrefOf, run, setState, view } from "./state";
 import { chooseTheme, theme } from "./theme";
 import { views, type View } from "./views/registry";
@@ -16,9 +16,9 @@ import { views, type View } from "./views/registry";
 const LIVE_PERIOD_MS = 2000;
 const isRefused = signal(false);
 
-async function loadRuns(): Promise<void> {
+async function loadRuns(wanted?: number): Promise<void> {
   try {
-    runs.value = await source.runs();
+    runs.value = await source.runs(wanted);
     if (runs.value.runs.some((info) => info.is_live))
       setTimeout(() => void loadRuns(), LIVE_PERIOD_MS);
   } catch (error) {
@@ -29,6 +29,11 @@ async function loadRuns(): Promise<void> {
       setTimeout(() => void loadRuns().then(clearWhenThere), LIVE_PERIOD_MS);
   }
 }
+
+// A server of many runs loads each when it is shown.
+effect(() => {
+  if (currentRun()?.is_waiting) void loadRuns(run.value);
+});
 
 function clearWhenThere(): void {
   if (runs.value !== null) clearError();
@@ -52,6 +57,24 @@ function onKey(event: KeyboardEvent): void {
   event.preventDefault();
 }
 
+// Runs by the folder in their names, in which there is one for each worker.
+function foldersOf(known: RunInfo[]): [string, RunInfo[]][] {
+  const folders = new Map<string, RunInfo[]>();
+  for (const info of known) {
+    const folder = info.name.slice(0, Math.max(0, info.name.lastIndexOf("/")));
+    folders.set(folder, [...(folders.get(folder) ?? []), info]);
+  }
+  return [...folders];
+}
+
+function optionOf(info: RunInfo) {
+  return (
+    <option key={info.id} value={String(info.id)}>
+      {info.name.slice(info.name.lastIndexOf("/") + 1)}
+    </option>
+  );
+}
+
 function RunChoice() {
   const known = runs.value?.runs ?? [];
   const current = currentRun();
@@ -65,11 +88,13 @@ function RunChoice() {
             setState({ run: event.currentTarget.value, range: null, area: null, slice: null })
           }
         >
-          {known.map((info) => (
-            <option key={info.id} value={String(info.id)}>
-              {info.name}
-            </option>
-          ))}
+          {foldersOf(known).map(([folder, inside]) =>
+            folder === "" ? (
+              inside.map(optionOf)
+            ) : (
+              <optgroup label={folder}>{inside.map(optionOf)}</optgroup>
+            ),
+          )}
         </select>
       ) : (
         <span class="run-name" title={current?.path}>
@@ -114,6 +139,7 @@ function Shown() {
       </Note>
     );
   }
+  if (current.is_waiting) return <Note>Loading {current.name}…</Note>;
   const item = shownViews().find((candidate) => candidate.id === view.value);
   if (!item) return <Note isError>There is no view “{view.value}”.</Note>;
   const Component = item.component;

@@ -11,6 +11,8 @@ export interface RunInfo {
   slices: number;
   version: number;
   is_live: boolean;
+  // It is loaded when `runs` is asked for it.
+  is_waiting?: boolean;
   error: string | null;
 }
 
@@ -224,8 +226,8 @@ export abstract class Source {
     signal?: AbortSignal,
   ): Promise<ArrayBuffer>;
 
-  runs(signal?: AbortSignal): Promise<Runs> {
-    return this.askJson("runs", {}, signal) as Promise<Runs>;
+  runs(run?: number, signal?: AbortSignal): Promise<Runs> {
+    return this.askJson("runs", { run }, signal) as Promise<Runs>;
   }
   tracks(run: number, signal?: AbortSignal): Promise<Tracks> {
     return this.askJson("tracks", { run }, signal) as Promise<Tracks>;
@@ -319,7 +321,7 @@ export class HttpSource extends Source {
       });
     } catch (error) {
       if (isAbort(error)) throw error;
-      throw new RequestError("The server does not answer. Is `stepscope view` still running?", 0);
+      throw new RequestError("The server does not answer. Is it still running?", 0);
     }
     if (!response.ok) throw new RequestError(await messageOf(response), response.status);
     return response;

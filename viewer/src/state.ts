@@ -52,6 +52,9 @@ function changed(changes: Changes): Map<string, string> {
   return next;
 }
 
+// Grows when the address is written: links, which hold all of the state, are then made anew.
+const writes = signal(0);
+
 let replaceTimer: ReturnType<typeof setTimeout> | undefined;
 
 // Browsers allow some 200 changes of the address in 30 s: those without a step of their own are gathered.
@@ -60,6 +63,7 @@ function writeLater(): void {
   replaceTimer = setTimeout(() => {
     replaceTimer = undefined;
     history.replaceState(null, "", fragmentOf(values.peek()));
+    writes.value++;
   }, 250);
 }
 
@@ -78,6 +82,7 @@ export function setState(changes: Changes, how: "push" | "replace" = "push"): vo
     writeNow();
     history.pushState(null, "", fragment);
     values.value = next;
+    writes.value++;
   } else {
     values.value = next;
     writeLater();
@@ -85,6 +90,7 @@ export function setState(changes: Changes, how: "push" | "replace" = "push"): vo
 }
 
 export function hrefOf(changes: Changes): string {
+  void writes.value;
   return fragmentOf(changed(changes));
 }
 
@@ -95,6 +101,7 @@ if (typeof window !== "undefined") {
       replaceTimer = undefined;
     }
     values.value = parseFragment(location.hash);
+    writes.value++;
   };
   window.addEventListener("popstate", read);
   window.addEventListener("hashchange", read);
