@@ -37,3 +37,11 @@ test("a column's head leaves the unit out", () => {
   expect(titleOfColumn("fraction", "fraction")).toBe("share");
   expect(titleOfColumn("dur_ns", "ns")).toBe("duration");
 });
+
+test("what lies between two texts is rounded to the even one, as the command does", () => {
+  expect(textOfBytes(5.125 * 1024)).toBe("5.12 KiB");
+  expect(textOfBytes(5.375 * 1024)).toBe("5.38 KiB");
+  expect(textOfBytes(-5.125 * 1024)).toBe("-5.12 KiB");
+  expect(textOfBytes(5.126 * 1024)).toBe("5.13 KiB");
+  expect(textOfNs(12_345_000)).toBe("12.35 ms");
+});

@@ -1,8 +1,16 @@
 // Figures as text, the same as the command line prints them (src/analyze/text_value.cc).
 
+// As C++ rounds: of two texts that are equally near, the even one. Only a value that is an odd number of 2^-(digits + 1) lies between two.
+export function fixed(value: number, digits: number): string {
+  const text = value.toFixed(digits);
+  const isBetween = Math.abs(value * 2 ** (digits + 1)) % 2 === 1;
+  if (!isBetween || Number(text.at(-1)) % 2 === 0) return text;
+  return (value * (1 - Number.EPSILON)).toFixed(digits);
+}
+
 function fourDigits(value: number): string {
   const size = Math.abs(value);
-  return value.toFixed(size >= 999.95 ? 0 : size >= 99.995 ? 1 : size >= 9.9995 ? 2 : 3);
+  return fixed(value, size >= 999.95 ? 0 : size >= 99.995 ? 1 : size >= 9.9995 ? 2 : 3);
 }
 
 export function textOfNs(ns: number): string {
@@ -12,12 +20,12 @@ export function textOfNs(ns: number): string {
   if (size < 999.95e6) return `${fourDigits(ns / 1e6)} ms`;
   if (size < 600e9) return `${fourDigits(ns / 1e9)} s`;
   const sign = ns < 0 ? "-" : "";
-  if (size < 3600e9) return `${sign}${(size / 60e9).toFixed(1)} min`;
+  if (size < 3600e9) return `${sign}${fixed(size / 60e9, 1)} min`;
   if (size < 86400e9 * 2) {
     const minutes = Math.round(size / 60e9);
     return `${sign}${Math.floor(minutes / 60)} h ${String(minutes % 60).padStart(2, "0")} min`;
   }
-  return `${sign}${(size / 86400e9).toFixed(1)} days`;
+  return `${sign}${fixed(size / 86400e9, 1)} days`;
 }
 
 const BYTE_UNITS = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
@@ -31,7 +39,7 @@ export function textOfBytes(bytes: number): string {
     ++unit;
   }
   const size = Math.abs(value);
-  return `${value.toFixed(size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2)} ${BYTE_UNITS[unit]}`;
+  return `${fixed(value, size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2)} ${BYTE_UNITS[unit]}`;
 }
 
 export function textOfCount(count: number): string {
@@ -42,7 +50,7 @@ export function textOfFraction(value: number): string {
   if (!Number.isFinite(value)) return String(value);
   if (value === 0) return "0%";
   if (Math.abs(value) < 0.0005) return value < 0 ? ">-0.1%" : "<0.1%";
-  return `${(value * 100).toFixed(1)}%`;
+  return `${fixed(value * 100, 1)}%`;
 }
 
 export function textOfNumber(value: number): string {
