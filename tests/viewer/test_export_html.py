@@ -1,0 +1,211 @@
+"""`stepscope export-html`: the file opened from disk with the network cut, beside the command's own
+figures. That no request but for the file itself is made is watched by `open_page`."""
+
+import dataclasses
+import pathlib
+import random
+import subprocess
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from .command_tables import assert_same, rows_of
+from .conftest import HOSTILE, OpenPage, complete, hostile_events, known_events, write_json
+from .screen import Screen, wait_until
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Exported:
+    """A file, where the other tests have a server."""
+
+    path: pathlib.Path
+    token: str = ""
+
+    @property
+    def address(self) -> str:
+        return self.path.as_uri()
+
+
+@pytest.fixture
+def open_file(open_page: OpenPage) -> Callable[..., Screen]:
+    def open_offline(file: Exported, **state: object) -> Screen:
+        screen = open_page(file, **state)
+        screen.page.context.set_offline(True)
+        screen.go(**state)
+        return screen
+
+    return open_offline
+
+
+@pytest.fixture(scope="session")
+def known_file(stepscope: Command, folder: pathlib.Path) -> Exported:
+    trace = write_json(folder / "for_export.json", known_events())
+    target = folder / "known.html"
+    stepscope("export-html", trace, target, check=True)
+    return Exported(target)
+
+
+@pytest.fixture(scope="session")
+def runs_file(stepscope: Command, folder: pathlib.Path, gpu_traces: list[pathlib.Path]) -> Exported:
+    target = folder / "runs.html"
+    stepscope("export-html", *gpu_traces, target, check=True)
+    return Exported(target)
+
+
+@pytest.fixture(scope="session")
+def crowded_file(stepscope: Command, folder: pathlib.Path) -> Exported:
+    """More slices than the file has room for."""
+    events = [
+        complete(f"call {i % 5000}", 2 * i, 1, args={"number": i * 7919, "text": f"{i:x}" * 3})
+        for i in range(60_000)
+    ]
+    events += [
+        complete("tiny", 600 * i, 0.5, tid=2, args={"noise": random.randbytes(200).hex()})
+        for i in range(200)
+    ]
+    trace = write_json(folder / "crowded.json", events)
+    target = folder / "crowded.html"
+    stepscope("export-html", trace, target, "--max-size", "700KB", check=True)
+    return Exported(target)
+
+
+def test_slices_are_painted_where_they_are(
+    open_file: Callable[..., Screen], known_file: Exported
+) -> None:
+    screen = open_file(known_file, view="timeline", range="0-3000000")
+    ground = None
+
+    def color(at: float) -> Any:
+        return screen.color_at(*screen.place("main", 0, at))
+
+    wait_until(lambda: color(0.16) != color(0.5), "alpha is painted")
+    ground = color(0.5)
+    assert color(0.83) != ground
+    assert screen.color_at(*screen.place("worker", 0, 0.5)) != ground
+    assert screen.color_at(*screen.place("worker", 0, 0.16)) == ground
+
+
+def test_slice_tells_its_arguments_when_clicked(
+    open_file: Callable[..., Screen], known_file: Exported
+) -> None:
+    screen = open_file(known_file, view="timeline", range="0-3000000")
+    wait_until(
+        lambda: (
+            screen.color_at(*screen.place("main", 1, 0.23))
+            != screen.color_at(*screen.place("main", 1, 0.5))
+        ),
+        "gamma is painted",
+    )
+    screen.page.mouse.click(*screen.place("main", 1, 0.23))
+    screen.wait_for_text("last one")
+    assert "gamma" in screen.text()
+    assert "200" in screen.text()
+
+
+def test_search_leads_to_slices(open_file: Callable[..., Screen], known_file: Exported) -> None:
+    screen = open_file(known_file, view="timeline", q="EPSI")
+    screen.wait_for_text("1 of 1")
+    screen.wait_for_state(slice=screen.state()["slice"])
+    screen.wait_for_text("epsilon")
+
+
+@pytest.mark.parametrize("view", ["operators", "kernels"])
+def test_figures_are_those_of_the_command(
+    open_file: Callable[..., Screen],
+    runs_file: Exported,
+    stepscope: Command,
+    gpu_traces: list[pathlib.Path],
+    view: str,
+) -> None:
+    for run, trace in enumerate(gpu_traces):
+        screen = open_file(runs_file, view=view, run=run)
+        shown = screen.rows(view.capitalize())
+        assert_same(shown, rows_of(stepscope, "report", trace, "--view", view))
+
+
+def test_every_view_shows_something_of_a_training(
+    open_file: Callable[..., Screen],
+    stepscope: Command,
+    folder: pathlib.Path,
+    training_run: pathlib.Path,
+) -> None:
+    target = folder / "training.html"
+    stepscope("export-html", training_run, target, check=True)
+    screen = open_file(Exported(target))
+    for view in ("overview", "timeline", "functions", "operators", "modules", "steps", "memory",
+                 "input", "ranks"):  # fmt: skip
+        screen.go(view=view)
+        screen.page.wait_for_function(
+            "!document.querySelector('main').innerText.includes('Loading')"
+        )
+        assert "not in the file" not in screen.text(), view
+        assert len(screen.text()) > 40, view
+
+
+def test_what_needs_a_server_says_so(open_file: Callable[..., Screen], runs_file: Exported) -> None:
+    screen = open_file(runs_file, view="sql")
+    screen.wait_for_text("stepscope view")
+    screen.go(view="compare")
+    screen.wait_for_text("stepscope view")
+    screen.go(view="timeline", area="0-5000000")
+    screen.wait_for_text("stepscope view")
+
+
+def test_page_says_what_was_left_out(
+    open_file: Callable[..., Screen], crowded_file: Exported
+) -> None:
+    screen = open_file(crowded_file, view="timeline")
+    screen.page.locator(".left-out summary").click()
+    said = screen.page.inner_text(".left-out")
+    assert "of 60200 slices" in said
+    assert "of 2 tracks of the timeline" in said
+
+
+def test_timeline_draws_the_finest_there_is_and_says_so(
+    open_file: Callable[..., Screen], crowded_file: Exported
+) -> None:
+    screen = open_file(crowded_file, view="timeline")
+    track = screen.page.get_by_role("group").first
+    track.wait_for()
+    note = screen.page.get_by_text("Finer details are not in this file")
+    screen.go(view="timeline", range="60000000-60200000")
+    note.wait_for()
+    # Every second microsecond has a call, of which eight are one item here: without a gap.
+    box = screen.canvas()
+    picture = screen.picture()
+    y = int(track.bounding_box()["y"]) + 9
+    left, right = int(box["x"]) + 5, int(box["x"] + box["width"]) - 5
+    painted = sum(picture.getpixel((x, y)) != (255, 255, 255) for x in range(left, right))
+    assert painted > 0.7 * (right - left)
+    # Where all is shown, nothing is missing.
+    screen.go(view="timeline")
+    track.wait_for()
+    assert note.count() == 0
+
+
+def test_slice_without_details_tells_what_the_timeline_knows(
+    open_file: Callable[..., Screen], crowded_file: Exported
+) -> None:
+    screen = open_file(crowded_file, view="timeline", q="tiny", range="0-120000000")
+    screen.wait_for_text("200 found in this file")
+    screen.page.get_by_role("button", name="Next match").click()
+    screen.wait_for_text("Its arguments, stack and flows are not in the file")
+    panel = screen.page.get_by_role("complementary").inner_text()
+    assert "tiny" in panel
+    assert "500 ns" in panel
+
+
+def test_names_of_html_and_script_are_text(
+    open_file: Callable[..., Screen], stepscope: Command, folder: pathlib.Path
+) -> None:
+    trace = write_json(folder / "<img src=x onerror=alert(9)>.json", hostile_events())
+    target = folder / "hostile.html"
+    stepscope("export-html", trace, target, check=True)
+    screen = open_file(Exported(target), view="operators")
+    assert screen.rows("Operators")[0]["name"] == HOSTILE
+    screen.go(view="timeline")
+    assert HOSTILE in screen.text()
+    assert screen.page.locator("img").count() == 0
