@@ -3,10 +3,13 @@
 //   const operators = useAnswer((signal) => source.table(run.value, "operators", {}, signal), [run.value, version.value]);
 import { useEffect, useState } from "preact/hooks";
 import { signal } from "@preact/signals";
+import { EmbeddedSource, isExportedPage } from "./embedded_source";
 import { HttpSource, isAbort, type RunInfo, type Runs, type Source } from "./source";
 import { run, token } from "./state";
 
-export const source: Source = new HttpSource("api/", () => token.value);
+export const source: Source = isExportedPage()
+  ? new EmbeddedSource()
+  : new HttpSource("api/", () => token.value);
 
 // The runs that the server has. A live run's version grows when it was read again.
 export const runs = signal<Runs | null>(null);

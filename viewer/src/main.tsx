@@ -8,6 +8,7 @@ import { currentRun, runs, source } from "./answer";
 import { Banner, clearError, Note, showError } from "./banner";
 import { textOfCount, textOfNs } from "./format";
 import { areKeysShown, isTyping, Keys } from "./keys";
+import { LeftOut } from "./left_out";
 import { RequestError, type RunInfo } from "./source";
 import { hrefOf, run, setState, view } from "./state";
 import { chooseTheme, theme } from "./theme";
@@ -183,6 +184,7 @@ function Page() {
         </div>
       </header>
       <Banner />
+      {source.isExported && <LeftOut />}
       <main>
         <Shown />
       </main>

@@ -78,7 +78,8 @@ export interface SliceDetails {
   track: number;
   start_ns: number;
   dur_ns: number;
-  self_ns: number;
+  // Not known of a slice whose details an exported page lacks.
+  self_ns: number | null;
   depth: number;
   parents: { id: number; name: string }[];
   args: { key: string; value: unknown }[];
@@ -86,10 +87,14 @@ export interface SliceDetails {
   file: string;
   line: number | null;
   flows: Flow[];
+  // What is missing, where something is.
+  remark?: string;
 }
 
 export interface SearchAnswer {
   total: number;
+  // An exported page does not have every slice by its name.
+  is_partial?: boolean;
   matches: SliceMatch[];
 }
 
@@ -225,6 +230,14 @@ export abstract class Source {
     parameters: Parameters,
     signal?: AbortSignal,
   ): Promise<ArrayBuffer>;
+
+  // A page that carries its answers has no server behind it, and may lack some.
+  get isExported(): boolean {
+    return false;
+  }
+  leftOut(): Promise<string[]> {
+    return Promise.resolve([]);
+  }
 
   runs(run?: number, signal?: AbortSignal): Promise<Runs> {
     return this.askJson("runs", { run }, signal) as Promise<Runs>;

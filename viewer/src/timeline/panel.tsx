@@ -88,7 +88,7 @@ function Details({ slice, timeline }: { slice: SliceDetails; timeline: Timeline 
     slice.file === "" ? "" : slice.line === null ? slice.file : `${slice.file}:${slice.line}`;
   const facts: [string, string][] = [
     ["Duration", textOfNs(slice.dur_ns)],
-    ["Own time", textOfNs(slice.self_ns)],
+    ...(slice.self_ns === null ? [] : [["Own time", textOfNs(slice.self_ns)] as [string, string]]),
     ["Start", `${textOfNs(slice.start_ns)} (${slice.start_ns.toLocaleString("en-US")} ns)`],
     ["Track", track ? titleOfTrack(track) : String(slice.track)],
     [
@@ -124,6 +124,7 @@ function Details({ slice, timeline }: { slice: SliceDetails; timeline: Timeline 
           ×
         </button>
       </div>
+      {slice.remark !== undefined && <p class="quiet">{slice.remark}</p>}
       <div class="details-columns">
         <dl>
           {facts.map(([name, text]) => (

@@ -4,7 +4,7 @@ import { bucketNs, levelFor, tileAt, tileNs, type Grid, type Viewport } from "./
 import { LANE_HEIGHT, rowAt, TRACK_GAP, type Layout, type TrackRow } from "./layout";
 import { gatherCurve, paintCurve, paintLane, spread, type Inks } from "./pixels";
 import type { TrackInfo } from "../source";
-import type { Tile } from "./tile";
+import { isMerged, type Tile } from "./tile";
 import type { TileCache } from "./tile_cache";
 
 export interface Scene {
@@ -69,6 +69,19 @@ export function eachTile(
     const origin = pixelOf(scene, tile.index * tileNs(grid, tile.level));
     use(tile, origin, bucketNs(grid, tile.level) / nsPerPixel, clipBegin, clipEnd);
   }
+}
+
+// Whether something in sight is merged that tiles of the window's own level would show apart. Those tiles were asked for and are not there.
+export function isCut(scene: Scene): boolean {
+  const level = levelOf(scene);
+  let found = false;
+  eachTrackInSight(scene, (row) => {
+    if (found) return;
+    eachTile(scene, row.track.id, (tile) => {
+      found ||= tile.level < level && isMerged(tile);
+    });
+  });
+  return found;
 }
 
 // Tells the cache what is in sight: the whole run of each track first, which stands in until finer tiles come, then the level that is shown and a tile beside it.

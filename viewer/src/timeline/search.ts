@@ -8,6 +8,7 @@ const PAUSE_MS = 180;
 export interface Found {
   text: string;
   total: number;
+  is_partial?: boolean;
   matches: SliceMatch[];
   current: number;
   isLoading: boolean;

@@ -53,23 +53,27 @@ export class Skyline {
     let there = 0;
     for (const track of this.tracks) {
       for (let index = 0; index < 2 ** this.level; ++index)
-        if (this.cache.find(track, this.level, index)) ++there;
+        there += (this.cache.findCovering(track, this.level, index)?.level ?? -1) + 1;
     }
     return there;
   }
 
+  // A coarser tile may stand for it: only what is within this one is added.
   private addTile(track: number, index: number, pixelsPerNs: number): void {
-    const tile = this.cache.find(track, this.level, index);
+    const tile = this.cache.findCovering(track, this.level, index);
     if (tile?.kind !== "slices") return;
-    const origin = index * tileNs(this.grid, this.level) * pixelsPerNs;
-    const scale = bucketNs(this.grid, this.level) * pixelsPerNs;
-    const width = this.ofTrack.length;
+    const covered = tileNs(this.grid, this.level) * pixelsPerNs;
+    const from = Math.max(0, Math.floor(index * covered));
+    const to = Math.min(this.ofTrack.length, Math.ceil((index + 1) * covered));
+    const origin = tile.index * tileNs(this.grid, tile.level) * pixelsPerNs;
+    const scale = bucketNs(this.grid, tile.level) * pixelsPerNs;
     // By depth: deeper items overwrite the ones that they are in.
     for (let i = 0; i < tile.count; ++i) {
-      const first = Math.max(0, Math.floor(origin + tile.begins[i]! * scale));
-      const last = Math.min(width, Math.max(first + 1, Math.ceil(origin + tile.ends[i]! * scale)));
+      const begin = Math.floor(origin + tile.begins[i]! * scale);
+      const end = Math.max(begin + 1, Math.ceil(origin + tile.ends[i]! * scale));
       const depth = tile.depths[i]! + 1;
-      for (let x = first; x < last; ++x) if (this.ofTrack[x]! < depth) this.ofTrack[x] = depth;
+      for (let x = Math.max(from, begin); x < Math.min(to, end); ++x)
+        if (this.ofTrack[x]! < depth) this.ofTrack[x] = depth;
     }
   }
 }

@@ -110,6 +110,21 @@ function decodeTile(buffer: ArrayBuffer, view: DataView, offset: number, bytes: 
   };
 }
 
+const merged = new WeakMap<Tile, boolean>();
+
+// Whether finer tiles would show more. Looked up once per tile.
+export function isMerged(tile: Tile): boolean {
+  let known = merged.get(tile);
+  if (known === undefined) {
+    known =
+      tile.kind === "slices"
+        ? tile.numbers.some((number) => number > 1)
+        : tile.least.some((least, i) => least !== tile.most[i]);
+    merged.set(tile, known);
+  }
+  return known;
+}
+
 export function startsOfLanes(depths: Uint16Array): Uint32Array {
   const lanes = depths.length === 0 ? 0 : depths[depths.length - 1]! + 1;
   const starts = new Uint32Array(lanes + 1);

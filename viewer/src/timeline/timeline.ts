@@ -43,6 +43,7 @@ import type { Inks } from "./pixels";
 import {
   counterAt,
   hitAt,
+  isCut,
   neighbour,
   nsOf,
   paintNames,
@@ -88,6 +89,8 @@ export class Timeline {
   readonly hover = signal<Hover | null>(null);
   // What a screen reader says.
   readonly said = signal("");
+  // An exported page has no tiles as fine as the window asks for.
+  readonly isCut = signal(false);
   // The part of the layout whose heads are elements.
   readonly headsFrom = signal(0);
   readonly search: Search;
@@ -544,6 +547,7 @@ export class Timeline {
     paintNames(this.scene, context, palette().text);
     this.scene.cache.flush();
     this.scene.labels.flush();
+    if (source.isExported && !this.scene.cache.isWaiting) this.isCut.value = isCut(this.scene);
   }
 
   private drawLayers(): void {

@@ -141,7 +141,7 @@ const KNOWN = new Set(["source", "format", "begin_ns", "end_ns", "clock_base_ns"
 const LONGEST = 200;
 
 function Environment() {
-  const canAsk = runs.value?.can.sql === true;
+  const canAsk = runs.value?.can.sql === true || source.isExported;
   const answer = useAnswer(
     canAsk
       ? (signal) => source.sql(run.value, "SELECT key, value FROM metadata", 200, signal)

@@ -158,6 +158,11 @@ function Tools({
         ›
       </button>
       <span class="quiet search-count">{found ? textOfFound(found) : ""}</span>
+      {timeline?.isCut.value && (
+        <span class="quiet cut-note" role="status">
+          Finer details are not in this file
+        </span>
+      )}
       <span class="space" />
       <input
         type="search"
@@ -184,18 +189,22 @@ function Tools({
 export function textOfFound(found: {
   text: string;
   total: number;
+  is_partial?: boolean;
   matches: unknown[];
   current: number;
   isLoading: boolean;
 }): string {
   if (found.text === "") return "";
   if (found.isLoading) return "…";
-  if (found.total === 0) return "nothing found";
+  const where = found.is_partial ? " in this file" : "";
+  if (found.total === 0) return `nothing found${where}`;
   const of =
     found.total > found.matches.length
       ? `${textOfCount(found.total)}, first ${textOfCount(found.matches.length)} listed`
       : textOfCount(found.total);
-  return found.current < 0 ? `${of} found` : `${textOfCount(found.current + 1)} of ${of}`;
+  return found.current < 0
+    ? `${of} found${where}`
+    : `${textOfCount(found.current + 1)} of ${of}${where}`;
 }
 
 function Tooltip({ timeline }: { timeline: Timeline }) {

@@ -1,0 +1,20 @@
+// What an exported page lacks, said at its top.
+import { source, useAnswer } from "./answer";
+
+export function LeftOut() {
+  const answer = useAnswer(() => source.leftOut(), []);
+  const lines = answer.data ?? [];
+  if (lines.length === 0) return null;
+  return (
+    <details class="left-out">
+      <summary>
+        Not all of the run is in this file. `stepscope view` shows what was left out.
+      </summary>
+      <ul>
+        {lines.map((line) => (
+          <li key={line}>{line}</li>
+        ))}
+      </ul>
+    </details>
+  );
+}
