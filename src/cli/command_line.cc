@@ -158,6 +158,7 @@ int run_command_line(int argc, char** argv) {
   add_run(app, action, called_as);
   add_report(app, action);
   add_view(app, action);
+  add_export_html(app, action);
   add_query(app, action);
   add_convert(app, action);
   add_diff(app, action);

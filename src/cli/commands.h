@@ -25,6 +25,7 @@ using Action = std::function<int()>;
 void add_run(CLI::App& app, Action& action, const std::string& called_as);
 void add_report(CLI::App& app, Action& action);
 void add_view(CLI::App& app, Action& action);
+void add_export_html(CLI::App& app, Action& action);
 void add_query(CLI::App& app, Action& action);
 void add_convert(CLI::App& app, Action& action);
 void add_diff(CLI::App& app, Action& action);
