@@ -1,8 +1,9 @@
 """Measures against peers, limits and the project's goals; `make bench` runs it.
 
-Prints a table of loading traces, one of recording and those of bench/python_tracers.py. CPU time is
-user + system of the whole process (of other Python tools: of the load alone, without imports), the
-median of interleaved runs, so that a busy machine disturbs all alike. Nothing is asserted.
+Prints a table of loading traces, one of recording, and those of bench/viewer.py and
+bench/python_tracers.py. CPU time is user + system of the whole process (of other Python tools: of
+the load alone, without imports), the median of interleaved runs, so that a busy machine disturbs
+all alike. Nothing is asserted.
 
   BENCH_MB             size of the generated trace (300)
   BENCH_REPEATS        runs of stepscope and of the bare simdjson pass (5)
@@ -37,6 +38,7 @@ REPEATS = int(os.environ.get("BENCH_REPEATS", "5"))
 PEER_REPEATS = int(os.environ.get("BENCH_PEER_REPEATS", "2"))
 PAIRS = int(os.environ.get("BENCH_PAIRS", "20"))
 PEER_MEGABYTES = 35
+VIEWER_MEGABYTES = 2750  # 10 M events
 OPERATORS = ("--view", "operators")
 
 
@@ -108,6 +110,17 @@ def generate(megabytes: float) -> Path:
         part = path.with_suffix(".part")
         subprocess.run([program, part, "--mb", str(megabytes)], check=True)
         part.rename(path)
+    return path
+
+
+def generate_packed(megabytes: float) -> Path:
+    """The same as .sscope; the JSON does not stay."""
+    path = DIR / f"kineto-{megabytes:g}mb.sscope"
+    program = BIN / "generate_kineto"
+    if not path.exists() or path.stat().st_mtime < program.stat().st_mtime:
+        plain = generate(megabytes)
+        subprocess.run([STEPSCOPE, "convert", plain, path], check=True, capture_output=True)
+        plain.unlink()
     return path
 
 
@@ -268,6 +281,9 @@ def main() -> int:
                 ratio = ours_packed.cpu_s / ours_json.cpu_s
                 print_goal(f".sscope / JSON, {what}, CPU", ratio, 0.1, "x")
     measure_recorder()
+    sys.stdout.flush()
+    packed_events = generate_packed(VIEWER_MEGABYTES)
+    subprocess.run([PEERS, ROOT / "bench/viewer.py", STEPSCOPE, packed_events, big])
     status = python_tracers.main()
     torch_bench = [STEPSCOPE.parent / "python", "-W", "ignore", ROOT / "bench/torch_profilers.py"]
     return subprocess.run(torch_bench).returncode or status

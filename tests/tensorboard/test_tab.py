@@ -70,6 +70,7 @@ def test_timeline_is_painted(page: Any, board: Board) -> None:
     choose(frame, board, WORKER0)
     frame.get_by_role("navigation", name="Views").get_by_text("Timeline", exact=True).click()
     frame.locator("canvas").first.wait_for()
+    assert frame.locator(CHOICE).input_value() == str(board.runs()[WORKER0]["id"])
     page.wait_for_function(
         """() => {
           const inside = document.querySelector("iframe").contentDocument;
