@@ -14,6 +14,9 @@ from .command_tables import assert_same, rows_of
 from .conftest import HOSTILE, OpenPage, complete, hostile_events, known_events, write_json
 from .screen import Screen, wait_until
 
+MAIN = "thread 1 (main)"
+WORKER = "thread 2 (worker)"
+
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
 
@@ -76,16 +79,15 @@ def test_slices_are_painted_where_they_are(
     open_file: Callable[..., Screen], known_file: Exported
 ) -> None:
     screen = open_file(known_file, view="timeline", range="0-3000000")
-    ground = None
 
     def color(at: float) -> Any:
-        return screen.color_at(*screen.place("main", 0, at))
+        return screen.color_at(*screen.place(MAIN, 0, at))
 
     wait_until(lambda: color(0.16) != color(0.5), "alpha is painted")
     ground = color(0.5)
     assert color(0.83) != ground
-    assert screen.color_at(*screen.place("worker", 0, 0.5)) != ground
-    assert screen.color_at(*screen.place("worker", 0, 0.16)) == ground
+    assert screen.color_at(*screen.place(WORKER, 0, 0.5)) != ground
+    assert screen.color_at(*screen.place(WORKER, 0, 0.16)) == ground
 
 
 def test_slice_tells_its_arguments_when_clicked(
@@ -94,12 +96,12 @@ def test_slice_tells_its_arguments_when_clicked(
     screen = open_file(known_file, view="timeline", range="0-3000000")
     wait_until(
         lambda: (
-            screen.color_at(*screen.place("main", 1, 0.23))
-            != screen.color_at(*screen.place("main", 1, 0.5))
+            screen.color_at(*screen.place(MAIN, 1, 0.23))
+            != screen.color_at(*screen.place(MAIN, 1, 0.5))
         ),
         "gamma is painted",
     )
-    screen.page.mouse.click(*screen.place("main", 1, 0.23))
+    screen.page.mouse.click(*screen.place(MAIN, 1, 0.23))
     screen.wait_for_text("last one")
     assert "gamma" in screen.text()
     assert "200" in screen.text()
@@ -138,9 +140,7 @@ def test_every_view_shows_something_of_a_training(
     for view in ("overview", "timeline", "functions", "operators", "modules", "steps", "memory",
                  "input", "ranks"):  # fmt: skip
         screen.go(view=view)
-        screen.page.wait_for_function(
-            "!document.querySelector('main').innerText.includes('Loading')"
-        )
+        wait_until(lambda: "Loading" not in screen.text(), f"{view} is there")
         assert "not in the file" not in screen.text(), view
         assert len(screen.text()) > 40, view
 
@@ -176,13 +176,15 @@ def test_timeline_draws_the_finest_there_is_and_says_so(
     # Every second microsecond has a call, of which eight are one item here: without a gap.
     box = screen.canvas()
     picture = screen.picture()
-    y = int(track.bounding_box()["y"]) + 9
+    y = int(screen.place("thread 1", 0, 0.5)[1])
     left, right = int(box["x"]) + 5, int(box["x"] + box["width"]) - 5
     painted = sum(picture.getpixel((x, y)) != (255, 255, 255) for x in range(left, right))
     assert painted > 0.7 * (right - left)
     # Where all is shown, nothing is missing.
     screen.go(view="timeline")
     track.wait_for()
+    middle = screen.place("thread 1", 0, 0.5)
+    wait_until(lambda: screen.color_at(*middle) != (255, 255, 255), "calls are painted")
     assert note.count() == 0
 
 

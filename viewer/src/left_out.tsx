@@ -8,7 +8,7 @@ export function LeftOut() {
   return (
     <details class="left-out">
       <summary>
-        Not all of the run is in this file. `stepscope view` shows what was left out.
+        Not all is in this file: <code>stepscope view</code> shows what was left out.
       </summary>
       <ul>
         {lines.map((line) => (
