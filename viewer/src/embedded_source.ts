@@ -1,7 +1,9 @@
 // A page that carries its answers (docs/viewer.md, "One file"): blocks of base64 and gzip in <script> elements that no browser runs, and an index of what is in
 // each. A tile that is not there is answered with the next coarser one; what can not be answered says so.
 import { RequestError, Source } from "./source";
+import { focused } from "./flame/focus";
 import type {
+  FlameAnswer,
   LabelInfo,
   Parameters,
   RunInfo,
@@ -36,6 +38,8 @@ const NEEDS_SERVER: Record<string, string> = {
 // Of unpacked blocks with tiles.
 const LIMIT_BYTES = 64 << 20;
 const HEAD_BYTES = 32;
+// As the view of functions asks for whole stacks.
+const WHOLE_LEAST = 0.0001;
 
 export function isExportedPage(): boolean {
   return typeof document !== "undefined" && document.getElementById(`${PREFIX}index`) !== null;
@@ -121,6 +125,7 @@ export class EmbeddedSource extends Source {
     if (path === "slice")
       return this.findSlice(Number(parameters["run"]), Number(parameters["id"]));
     if (path === "search") return this.findSlices(parameters);
+    if (path === "flame" && parameters["label"] !== undefined) return this.findStacks(parameters);
     return this.stored(path, parameters, body);
   }
 
@@ -180,6 +185,15 @@ export class EmbeddedSource extends Source {
     const block = this.answers.get(keyOf(path, parameters, body));
     if (block === undefined) throw new RequestError(NEEDS_SERVER[path] ?? NOT_HERE, 404);
     return this.json(block);
+  }
+
+  // Callers and callees, of the whole stacks of the same kinds.
+  private async findStacks(parameters: Parameters): Promise<FlameAnswer> {
+    const { label, inverted, least, ...others } = parameters;
+    const whole = (await this.stored("flame", { ...others, least: WHOLE_LEAST })) as FlameAnswer;
+    // Call edges have two exact levels that an estimate does not have.
+    if (whole.is_estimate) throw new RequestError(NOT_HERE, 404);
+    return focused(whole, Number(label), inverted === true, Number(least ?? 0));
   }
 
   // Labels.
