@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -24,8 +25,9 @@ constexpr uint64_t kPartForOne = 4;
 constexpr double kShareOfSlices = 0.15;
 
 constexpr size_t kSlicesPerBlock = 1'000;
-constexpr size_t kMaxLabels = 20'000;   // whose longest slice has its details in the file
-constexpr size_t kMaxSlices = 300'000;  // of one run, for the sake of time
+constexpr size_t kSlicesBytes = size_t{4} << 20;  // those of deep stacks are large
+constexpr size_t kMaxLabels = 20'000;             // whose longest slice has its details in the file
+constexpr size_t kMaxSlices = 300'000;            // of one run, for the sake of time
 constexpr size_t kMaxFlowDevices = 32;
 
 // What a view asks, and what its answer is made with instead where it is too large.
@@ -288,32 +290,39 @@ class HtmlExport {
     return take_longest(trace, std::move(all), count);
   }
 
-  HtmlBlock pack_slices(size_t run, const std::vector<uint32_t>& slices) {
+  struct PackedSlices {
+    HtmlBlock block;
+    size_t count = 0;
+  };
+
+  // As many of the first slices as make a block.
+  PackedSlices pack_slices(size_t run, std::span<const uint32_t> slices) {
     std::string bodies = "[";
-    for (const uint32_t slice : slices) {
+    size_t count = 0;
+    while (count < slices.size() && count < kSlicesPerBlock && bodies.size() < kSlicesBytes) {
       ApiRequest request;
       request.path = "slice";
-      request.parameters = {{"run", std::to_string(run)}, {"id", std::to_string(slice)}};
-      const ApiAnswer answer = api_.answer(request);
-      if (answer.status != kStatusFine) continue;
-      if (bodies.size() > 1) bodies += ',';
-      bodies += answer.body;
+      request.parameters = {{"run", std::to_string(run)}, {"id", std::to_string(slices[count])}};
+      if (count++ > 0) bodies += ',';
+      bodies += api_.answer(request).body;
     }
     bodies += ']';
-    return HtmlFile::pack(fmt::format(R"({{"kind": "slices", "run": {}, "first": {}, "last": {}}})",
-                                      run, slices.front(), slices.back()),
-                          bodies);
+    return {
+        HtmlFile::pack(fmt::format(R"({{"kind": "slices", "run": {}, "first": {}, "last": {}}})",
+                                   run, slices.front(), slices[count - 1]),
+                       bodies),
+        count};
   }
 
   // Bytes that the details of a slice take, by a sample of those all over the run.
   double measure_slice(size_t run) {
     const uint32_t slices = infos_[run].trace->slices().size();
     if (slices == 0) return 1;
-    const uint32_t step = std::max<uint32_t>(1, slices / 500);
+    const uint32_t step = std::max<uint32_t>(1, slices / kSlicesPerBlock);
     std::vector<uint32_t> sample;
     for (uint32_t i = 0; i < slices; i += step) sample.push_back(i);
-    return static_cast<double>(pack_slices(run, sample).bytes()) /
-           static_cast<double>(sample.size());
+    const PackedSlices packed = pack_slices(run, sample);
+    return static_cast<double>(packed.block.bytes()) / static_cast<double>(packed.count);
   }
 
   // By number, so that a block holds neighbours. Those that are there already are passed over.
@@ -322,13 +331,12 @@ class HtmlExport {
     std::sort(slices.begin(), slices.end());
     slices.erase(std::unique(slices.begin(), slices.end()), slices.end());
     std::erase_if(slices, [&](uint32_t slice) { return slice >= there.size() || there[slice]; });
-    for (size_t at = 0; at < slices.size(); at += kSlicesPerBlock) {
-      const size_t end = std::min(at + kSlicesPerBlock, slices.size());
-      const std::vector<uint32_t> part(slices.begin() + static_cast<ptrdiff_t>(at),
-                                       slices.begin() + static_cast<ptrdiff_t>(end));
-      if (!file_.add(pack_slices(run, part))) return;
-      for (const uint32_t slice : part) there[slice] = true;
-      show_progress(0.8 + 0.2 * static_cast<double>(end) / static_cast<double>(slices.size()));
+    std::span<const uint32_t> left = slices;
+    while (!left.empty()) {
+      const PackedSlices packed = pack_slices(run, left);
+      if (!file_.add(packed.block)) return;
+      for (const uint32_t slice : left.first(packed.count)) there[slice] = true;
+      left = left.subspan(packed.count);
     }
   }
 
