@@ -2,6 +2,7 @@
 figures. That no request but for the file itself is made is watched by `open_page`."""
 
 import dataclasses
+import json
 import pathlib
 import random
 import subprocess
@@ -143,6 +144,29 @@ def test_every_view_shows_something_of_a_training(
         wait_until(lambda: "Loading" not in screen.text(), f"{view} is there")
         assert "not in the file" not in screen.text(), view
         assert len(screen.text()) > 40, view
+
+
+def test_callers_and_callees_are_there_for_every_function(
+    open_file: Callable[..., Screen],
+    stepscope: Command,
+    folder: pathlib.Path,
+    training_run: pathlib.Path,
+) -> None:
+    target = folder / "focus.html"
+    stepscope("export-html", training_run, target, check=True)
+    screen = open_file(Exported(target), view="functions")
+    assert any("distort" in str(row) for row in screen.rows("Functions"))
+    table = stepscope("report", training_run, "--view", "functions", "--filter", "^distort$",
+                      "--format", "json", check=True).stdout  # fmt: skip
+    [row] = json.loads(table)["rows"]
+    columns = [column["name"] for column in json.loads(table)["columns"]]
+    known = dict(zip(columns, row, strict=True))
+    focus = f"{known['file']}({known['line']}): {known['name']}"
+    screen.go(view="functions", functions__focus=focus)
+    screen.wait_for_text("Who calls distort")
+    heads = screen.page.locator(".sandwich h2").all_inner_texts()
+    assert [head.split(" ")[:2] for head in heads] == [["Who", "calls"], ["What", "distort"]]
+    wait_until(lambda: screen.page.locator(".sandwich canvas").count() >= 2, "both halves")
 
 
 def test_what_needs_a_server_says_so(open_file: Callable[..., Screen], runs_file: Exported) -> None:
