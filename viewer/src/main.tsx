@@ -162,6 +162,7 @@ function Page() {
     <>
       <header>
         <span class="brand">Stepscope</span>
+        {view.value !== "overview" && <h1 class="hidden">{title}</h1>}
         <RunChoice />
         <Tabs />
         <div class="switches">

@@ -214,7 +214,8 @@ export function FloatingBox(props: { x: number; y: number; children: ComponentCh
 function noteOf(tree: FlameTree, boxes: Boxes): string {
   const notes = [...tree.notes];
   if (boxes.hidden > 0) {
-    notes.push(`${textOfCount(boxes.hidden)} nodes are below the cutoff or the depth.`);
+    const nodes = boxes.hidden === 1 ? "1 node is" : `${textOfCount(boxes.hidden)} nodes are`;
+    notes.push(`${nodes} below the cutoff or the depth.`);
   }
   if (tree.leftOut > 0) {
     notes.push(`${textOfCount(tree.leftOut)} more were too small to be sent.`);

@@ -133,7 +133,7 @@ function Details({ slice, timeline }: { slice: SliceDetails; timeline: Timeline 
         </dl>
         {slice.args.length > 0 && (
           <section>
-            <h3>Arguments</h3>
+            <h2>Arguments</h2>
             <dl>
               {slice.args.map((argument) => (
                 <Fact
@@ -148,7 +148,7 @@ function Details({ slice, timeline }: { slice: SliceDetails; timeline: Timeline 
         <Links slice={slice} timeline={timeline} />
         {slice.stack.length > 0 && slice.kind !== "python" && (
           <section>
-            <h3>Python stack</h3>
+            <h2>Python stack</h2>
             <ol class="stack">
               {slice.stack.map((frame, index) => (
                 <li key={index}>{frame}</li>
@@ -181,7 +181,7 @@ function Links({ slice, timeline }: { slice: SliceDetails; timeline: Timeline })
     <>
       {slice.flows.length > 0 && (
         <section>
-          <h3>Bound to</h3>
+          <h2>Bound to</h2>
           <ul class="stack">
             {slice.flows.map((flow) => (
               <li key={`${flow.slice} ${flow.is_out}`}>
@@ -198,7 +198,7 @@ function Links({ slice, timeline }: { slice: SliceDetails; timeline: Timeline })
       )}
       {slice.parents.length > 0 && (
         <section>
-          <h3>Inside</h3>
+          <h2>Inside</h2>
           <ol class="stack">
             {slice.parents.map((parent) => (
               <li key={parent.id}>

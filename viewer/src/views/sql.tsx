@@ -231,21 +231,21 @@ function Schema({ onPick }: { onPick: (name: string) => void }) {
       {table.rows.map((row) => {
         const name = String(cellOf(table, row, "name"));
         return (
-          <details key={name}>
-            <summary>
-              {name}{" "}
-              <button type="button" onClick={() => onPick(name)} aria-label={`Select from ${name}`}>
-                select
-              </button>
-            </summary>
-            <ul>
-              {columnsOfSchema(String(cellOf(table, row, "sql") ?? "")).map((column) => (
-                <li key={column}>
-                  <code>{column}</code>
-                </li>
-              ))}
-            </ul>
-          </details>
+          <div class="schema-table" key={name}>
+            <details>
+              <summary>{name}</summary>
+              <ul>
+                {columnsOfSchema(String(cellOf(table, row, "sql") ?? "")).map((column) => (
+                  <li key={column}>
+                    <code>{column}</code>
+                  </li>
+                ))}
+              </ul>
+            </details>
+            <button type="button" onClick={() => onPick(name)} aria-label={`Select from ${name}`}>
+              select
+            </button>
+          </div>
         );
       })}
     </>
