@@ -44,10 +44,10 @@ demo: build  ## Profile a small PyTorch training run and print what Stepscope sa
 # What is built is built with all cores; then parts that use one core each run side by side.
 CORES := $(JOBS)
 SIDE_BY_SIDE = $(MAKE) --jobs=$(CORES) --output-sync=line JOBS=1
-PYTEST_PARTS := pytest-wheel $(OTHER_PYTHONS:%=pytest-%) pytest-asan
+PYTEST_PARTS := pytest-wheel pytest-viewer $(OTHER_PYTHONS:%=pytest-%) pytest-asan
 
 .PHONY: test
-test:  ## Lint; release, ASan and UBSan tests; 10 s per fuzzer; golden, CLI, Python, wheel tests
+test:  ## Lint; release, ASan and UBSan tests; 10 s per fuzzer; golden, CLI, Python, wheel, browser tests
 	@rm -rf $(RESULTS) && mkdir -p $(RESULTS)
 	@$(MAKE) lint build build-asan build-fuzz
 	@$(SIDE_BY_SIDE) FUZZ_SECONDS=10 pytest-release $(PYTEST_PARTS) ctest-release ctest-asan vitest fuzz
@@ -84,6 +84,10 @@ pytest-tensorboard: build
 
 pytest-wheel: wheel
 	$(PYTEST) --junitxml=$(RESULTS)/pytest-wheel.xml tests/wheel
+
+# The page in Chromium, where there is one.
+pytest-viewer: build
+	$(PYTEST) --junitxml=$(RESULTS)/pytest-viewer.xml tests/viewer
 
 # The page's own tests. `make build` has installed what they need, where there is Node.js.
 vitest: build
