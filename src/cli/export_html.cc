@@ -42,6 +42,12 @@ struct Options {
   std::string max_size = kDefaultSize;
 };
 
+// A trace in the last place, where the output was forgotten, is not to be overwritten.
+bool may_be_output(const std::string& path) {
+  return path == "-" || path.ends_with(".html") || path.ends_with(".htm") ||
+         path.starts_with("/dev/") || is_folder(path);
+}
+
 // Those that opened; says why others did not.
 std::vector<serve::RunInfo> take_open(serve::Runs& runs) {
   std::vector<serve::RunInfo> open;
@@ -70,6 +76,10 @@ int run(const Options& options) {
   const auto max_bytes = parse_bytes(options.max_size);
   if (!max_bytes) return print_usage_error(kCommand, "--max-size: " + max_bytes.status().message());
   const std::string& output = options.paths.back();
+  if (!may_be_output(output)) {
+    return print_usage_error(
+        kCommand, "the last argument is the file to write: '" + output + "' does not end in .html");
+  }
   if (is_folder(output)) return print_fault(Status::error(output + ": is a directory"));
   const std::vector<std::string> inputs(options.paths.begin(), options.paths.end() - 1);
   const auto runs = serve::Runs::open(inputs, load_trace);

@@ -212,6 +212,7 @@ def test_several_runs_are_in_one_file(
     ("args", "code", "said"),
     [
         (["{trace}"], 2, "needs a trace and an output"),
+        (["{trace}", "{trace}"], 2, "does not end in .html"),
         (["{trace}", "out.html", "--max-size", "huge"], 2, "--max-size"),
         (["{trace}", "{folder}/out.html", "--max-size", "1KB"], 1, "the page alone takes"),
         (["{folder}/none.json", "{folder}/out.html"], 1, "none.json"),
@@ -228,11 +229,19 @@ def test_errors_say_why_and_leave_no_file(
     said: str,
 ) -> None:
     names = {"trace": trace, "folder": tmp_path}
+    before = trace.read_bytes()
     result = stepscope("export-html", *(arg.format(**names) for arg in args))
     assert result.returncode == code
     assert said in result.stderr
     assert result.stderr.count("\n") == 1
     assert [path.name for path in tmp_path.iterdir()] == [trace.name]
+    assert trace.read_bytes() == before
+
+
+def test_file_goes_to_standard_output(stepscope: Run, trace: pathlib.Path) -> None:
+    result = stepscope("export-html", trace, "-", check=True)
+    assert result.stdout.startswith("<!doctype html>")
+    assert result.stdout.endswith("</html>\n")
 
 
 def test_trace_with_nothing_in_it_has_a_page(
