@@ -87,6 +87,18 @@ def test_package_is_importable(installed: pathlib.Path) -> None:
     assert pathlib.Path(found.strip()).is_relative_to(installed)
 
 
+def test_tensorboard_would_find_the_tab_and_its_page(installed: pathlib.Path) -> None:
+    code = """
+from importlib.metadata import entry_points
+from stepscope import _core
+print([point.value for point in entry_points(group="tensorboard_plugins")])
+print([name for name, _, content in _core.page_files() if content])
+"""
+    points, files = run(installed / "bin/python", "-c", code).splitlines()
+    assert points == "['stepscope._tensorboard:StepscopePlugin']"
+    assert "index.html" in files
+
+
 def test_cpp_program_builds_and_records_with_what_the_wheel_holds(
     installed: pathlib.Path, tmp_path: pathlib.Path
 ) -> None:
