@@ -238,7 +238,10 @@ def measure_frames(server: Server) -> None:
             p95 = round(percentile(frames_ms, 95))
             print_goal(f"a frame while {what}, p95", p95, 33, "ms")
             all_cpu_ms.append(cpu_ms / len(frames_ms))
-        print(f"CPU of all of the browser per frame: {statistics.median(all_cpu_ms):.1f} ms")
+        print(
+            f"CPU of all of the browser per frame: {statistics.median(all_cpu_ms):.1f} ms"
+            f" (the machine's load: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores)"
+        )
         peak = peak_renderer_bytes(first)
         print_goal("peak RSS of the page's process after that", peak / 1e6, 300, "MB")
 
