@@ -1,10 +1,14 @@
-import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { EmbeddedSource, keyOf, unpack } from "./embedded_source";
 import { decodeTiles } from "./timeline/tile";
 
 // A tile of slices at depth 0: [slice, label, number, begin, end] each.
-function tileOf(track: number, level: number, index: number, items: number[][]): Uint8Array {
+function tileOf(
+  track: number,
+  level: number,
+  index: number,
+  items: number[][],
+): Uint8Array<ArrayBuffer> {
   const count = items.length;
   const bytes = 32 + count * 20 + Math.ceil(count / 2) * 4;
   const view = new DataView(new ArrayBuffer(bytes));
@@ -22,7 +26,7 @@ function tileOf(track: number, level: number, index: number, items: number[][]):
 }
 
 const text = (value: unknown) => new TextEncoder().encode(JSON.stringify(value));
-const BLOCKS: [object, Uint8Array][] = [
+const BLOCKS: [object, Uint8Array<ArrayBuffer>][] = [
   [{ kind: "answer", path: "runs", parameters: {} }, text({ runs: [{ id: 0, span_ns: 1024 }], can: { sql: true } })],
   [{ kind: "answer", path: "table", parameters: { run: "0", limit: "0", view: "x" } }, text({ view: "x" })],
   [{ kind: "labels", run: 0 }, text({ labels: [{ id: 5, name: "Conv", category: "c", kind: "operator" }] })],
@@ -31,11 +35,17 @@ const BLOCKS: [object, Uint8Array][] = [
   [{ kind: "slices", run: 0, first: 8, last: 8 }, text([{ id: 8, name: "Conv" }])],
 ]; // prettier-ignore
 
+async function packed(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
+  const stream = new Blob([bytes]).stream().pipeThrough(new CompressionStream("gzip"));
+  const all = new Uint8Array(await new Response(stream).arrayBuffer());
+  return btoa(String.fromCharCode(...all));
+}
+
 function sourceOf(left_out: string[] = []): EmbeddedSource {
   const index = { left_out, blocks: BLOCKS.map(([entry]) => entry) };
-  const read = (name: string) => {
+  const read = async (name: string) => {
     const bytes = name === "index" ? text(index) : BLOCKS[Number(name)]![1];
-    return unpack(gzipSync(bytes).toString("base64"));
+    return unpack(await packed(bytes));
   };
   return new EmbeddedSource(read);
 }
