@@ -53,7 +53,7 @@ def test_json_has_what_scripts_rely_on(stepscope: Run, slow: pathlib.Path) -> No
     assert finding["id"] == "python-hotspot"
     assert finding["severity"] == "critical"
     assert finding["where"] == "/home/me/train.py:41 confusion"
-    assert finding["at_stake_fraction"] == pytest.approx(0.54, abs=0.01)
+    assert finding["at_stake_fraction"] == pytest.approx(0.57, abs=0.01)
     assert "60 %" in finding["title"]
     assert finding["fix"]
     figures = {figure["name"]: figure for figure in finding["evidence"]["figures"]}
