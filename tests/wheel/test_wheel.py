@@ -19,6 +19,7 @@ SYSTEM = (
     "libdl.",
     "libgcc_s.",
     "libstdc++.",
+    "libz.",
 )
 
 
