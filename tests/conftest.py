@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -37,6 +38,16 @@ def stepscope(stepscope_bin: pathlib.Path) -> Callable[..., subprocess.Completed
         return subprocess.run(command, **options)  # type: ignore[call-overload, no-any-return]
 
     return run
+
+
+@pytest.fixture(scope="session")
+def page(stepscope: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+    """For tests of the page: skipped where there was no Node.js to build it with."""
+    result = stepscope("export-html", "-", "-", input="[]")
+    if "was built without its page" in result.stderr:
+        if shutil.which("npm") and shutil.which("node"):
+            pytest.fail(f"Node.js is here, but the page was not built: {result.stderr}")
+        pytest.skip("the page was not built: Node.js is missing")
 
 
 @pytest.fixture(scope="session")

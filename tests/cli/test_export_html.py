@@ -15,6 +15,8 @@ import pytest
 
 from .conftest import make_events
 
+pytestmark = pytest.mark.usefixtures("page")
+
 Run = Callable[..., subprocess.CompletedProcess[str]]
 WriteTrace = Callable[..., pathlib.Path]
 VOID = {"meta", "link"}

@@ -5,6 +5,7 @@ import dataclasses
 import json
 import pathlib
 import random
+import re
 import subprocess
 from collections.abc import Callable
 from typing import Any
@@ -12,8 +13,18 @@ from typing import Any
 import pytest
 
 from .command_tables import assert_same, rows_of
-from .conftest import HOSTILE, OpenPage, complete, hostile_events, known_events, write_json
+from .conftest import (
+    HOSTILE,
+    OpenPage,
+    Server,
+    complete,
+    hostile_events,
+    known_events,
+    write_json,
+)
 from .screen import Screen, wait_until
+
+pytestmark = pytest.mark.usefixtures("page")
 
 MAIN = "thread 1 (main)"
 WORKER = "thread 2 (worker)"
@@ -146,6 +157,16 @@ def test_every_view_shows_something_of_a_training(
         assert len(screen.text()) > 40, view
 
 
+def label_of(stepscope: Command, run: pathlib.Path, function: str) -> str:
+    """As slices of the function are named."""
+    printed = stepscope("report", run, "--view", "functions", "--filter", f"^{function}$",
+                        "--format", "json", check=True).stdout  # fmt: skip
+    [row] = json.loads(printed)["rows"]
+    columns = [column["name"] for column in json.loads(printed)["columns"]]
+    known = dict(zip(columns, row, strict=True))
+    return f"{known['file']}({known['line']}): {known['name']}"
+
+
 def test_callers_and_callees_are_there_for_every_function(
     open_file: Callable[..., Screen],
     stepscope: Command,
@@ -156,17 +177,95 @@ def test_callers_and_callees_are_there_for_every_function(
     stepscope("export-html", training_run, target, check=True)
     screen = open_file(Exported(target), view="functions")
     assert any("distort" in str(row) for row in screen.rows("Functions"))
-    table = stepscope("report", training_run, "--view", "functions", "--filter", "^distort$",
-                      "--format", "json", check=True).stdout  # fmt: skip
-    [row] = json.loads(table)["rows"]
-    columns = [column["name"] for column in json.loads(table)["columns"]]
-    known = dict(zip(columns, row, strict=True))
-    focus = f"{known['file']}({known['line']}): {known['name']}"
+    focus = label_of(stepscope, training_run, "distort")
     screen.go(view="functions", functions__focus=focus)
     screen.wait_for_text("Who calls distort")
     heads = screen.page.locator(".sandwich h2").all_inner_texts()
     assert [head.split(" ")[:2] for head in heads] == [["Who", "calls"], ["What", "distort"]]
     wait_until(lambda: screen.page.locator(".sandwich canvas").count() >= 2, "both halves")
+
+
+CALLS = """
+import time
+
+def leaf():
+    time.sleep(0.001)
+
+def branch(depth):
+    leaf()
+    if depth > 0:
+        other(depth - 1)
+        branch(depth - 1)
+
+def other(depth):
+    branch(depth)
+    leaf()
+
+branch(4)
+other(2)
+"""
+
+
+def told_of(screen: Screen, half: str, deeper: str, back: str) -> list[str]:
+    """What is said of every node of a half of the sandwich, walked from its top with keys."""
+    picture = screen.page.get_by_role("application", name=half)
+    picture.focus()
+    said = screen.page.locator(".flame").filter(has=picture).locator("[aria-live]")
+
+    def after(key: str) -> str:
+        screen.page.keyboard.press(key)
+        return str(said.inner_text())
+
+    told = [str(said.inner_text())]
+    level = 0
+    while True:
+        here = told[-1]
+        if (child := after(deeper)) != here:
+            told.append(child)
+            level += 1
+            continue
+        while (beside := after("ArrowRight")) == here and level > 0:
+            here = after(back)
+            level -= 1
+        if level == 0:
+            return told
+        told.append(beside)
+
+
+@pytest.fixture(scope="session")
+def calls_run(stepscope: Command, folder: pathlib.Path) -> pathlib.Path:
+    """Functions that call each other, none of which is too short to be drawn."""
+    script = folder / "calls.py"
+    script.write_text(CALLS)
+    run = folder / "calls"
+    stepscope("run", "--only", "mine", "-o", run, script, check=True)
+    return run
+
+
+@pytest.mark.parametrize("name", ["<module>", "branch", "other", "leaf"])
+def test_callers_and_callees_are_those_of_the_server(
+    open_page: OpenPage,
+    open_file: Callable[..., Screen],
+    serve: Callable[..., Server],
+    stepscope: Command,
+    folder: pathlib.Path,
+    calls_run: pathlib.Path,
+    name: str,
+) -> None:
+    target = folder / "calls.html"
+    stepscope("export-html", calls_run, target, check=True)
+    focus = label_of(stepscope, calls_run, name)
+    state = {"view": "functions", "functions__focus": focus, "functions__depth": 0}
+    told = []
+    for screen in (open_page(serve(calls_run), **state), open_file(Exported(target), **state)):
+        screen.wait_for_text(f"Who calls {name}")
+        told.append(
+            told_of(screen, "Callers", "ArrowUp", "ArrowDown")
+            + told_of(screen, "Callees", "ArrowDown", "ArrowUp")
+        )
+    assert told[0] == told[1]
+    assert len(told[0]) > 5
+    assert all(re.search(r": total .*, self .*, calls \d+", text) for text in told[0])
 
 
 def test_what_needs_a_server_says_so(open_file: Callable[..., Screen], runs_file: Exported) -> None:
