@@ -82,9 +82,10 @@ void print_run_report(const std::string& folder) {
   const bool is_torch = has_operators(*trace);
   is_torch ? print_overview(*trace) : print_verdict(*trace);
   print_functions(*trace);
-  const std::string more = "stepscope report " + shell_quote(folder) + " --view ";
+  const std::string run = shell_quote(folder);
   print_remark("the run is in " + folder);
-  print_remark("more: " + more +
+  print_remark("look into it in the browser: stepscope view " + run);
+  print_remark("more tables: stepscope report " + run + " --view " +
                (is_torch ? "findings | phases | operators | modules | memory | functions | tree"
                          : "findings | functions | tree | callers | callees | tracks"));
 }
