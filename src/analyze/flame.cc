@@ -18,8 +18,6 @@ constexpr uint32_t kRoot = PathTree::kRoot;
 constexpr uint32_t kNoNode = UINT32_MAX;
 constexpr uint32_t kNoFunction = UINT32_MAX;
 
-void add_to(int64_t& sum, int64_t value) { sum = add_saturating(sum, value); }
-
 double valid_least(double least) { return least > 0 ? std::min(least, 1.0) : 0; }
 
 // The rows to show, in order: node ids. `weights` by node; a node stays where it is above

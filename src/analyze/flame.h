@@ -23,17 +23,14 @@
 
 namespace stepscope {
 
-inline constexpr uint32_t kAllSliceKinds = UINT32_MAX;
-// The bit of a kind in FlameOptions::kinds.
-constexpr uint32_t slice_kind_bit(SliceKind kind) { return 1u << static_cast<uint32_t>(kind); }
-
 struct FlameOptions {
   static constexpr double kDefaultLeast = 0.0005;
 
   SliceScope
       scope;  // on the trace's own clock; where it names no tracks, device streams are not in
-  uint32_t kinds = kAllSliceKinds;  // slices of other kinds let what they hold through
-  std::optional<uint32_t> focus;    // FlameFunction::id
+  uint32_t kinds =
+      kAllSliceKinds;  // slice_kind_bit(); slices of other kinds let what they hold through
+  std::optional<uint32_t> focus;  // FlameFunction::id
   bool inverted = false;
   double least = kDefaultLeast;  // nodes with less of the whole are left out
   size_t max_nodes = 50'000;     // the lightest are left out beyond that

@@ -13,8 +13,6 @@ namespace {
 using Node = PathTree::Node;
 constexpr uint32_t kRoot = PathTree::kRoot;
 
-void add_to(int64_t& sum, int64_t value) { sum = add_saturating(sum, value); }
-
 class EdgeStacks {
  public:
   EdgeStacks(const CallGraph& graph, const FlameOptions& options)

@@ -12,8 +12,6 @@ using Node = PathTree::Node;
 constexpr uint32_t kRoot = PathTree::kRoot;
 constexpr uint32_t kNoFunction = UINT32_MAX;
 
-void add_to(int64_t& sum, int64_t value) { sum = add_saturating(sum, value); }
-
 // A node of stacks that are added one by one: its own time is what no child takes.
 void add_time(PathTree& tree, uint32_t id, int64_t ns, uint64_t calls) {
   add_to(tree.node(id).total_ns, ns);

@@ -19,8 +19,11 @@ class HandMadeTrace {
  public:
   enum class Style { kNew, kOld };  // "cpu_op" and "kernel", or "Operator" and "Kernel"
 
-  explicit HandMadeTrace(Style style = Style::kNew)
-      : is_old_(style == Style::kOld), thread_(builder_.add_thread(ForeignId{1}, ForeignId{1})) {
+  explicit HandMadeTrace(Style style = Style::kNew) : HandMadeTrace(1, style) {}
+  // With another number for its thread than its process has.
+  explicit HandMadeTrace(int64_t thread, Style style = Style::kNew)
+      : is_old_(style == Style::kOld),
+        thread_(builder_.add_thread(ForeignId{1}, ForeignId{thread})) {
     stream_ = add_stream(0, 7);
   }
 

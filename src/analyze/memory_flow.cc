@@ -51,12 +51,6 @@ std::vector<Peak> find_peaks(const AllocationLifetimes& all) {
   return peaks;
 }
 
-std::string process_name(const Trace& trace, uint32_t process) {
-  const ForeignId& pid = trace.processes()[process].pid;
-  return pid.text != kEmptyString ? std::string(trace.string(pid.text))
-                                  : std::to_string(pid.number);
-}
-
 class FlowBuilder {
  public:
   explicit FlowBuilder(const Trace& trace)
@@ -94,7 +88,9 @@ class FlowBuilder {
     for (const uint32_t id : spaces_) {
       const MemorySpace& space = all_.spaces[id];
       std::string name = device_name(all_.devices[space.device]);
-      if (processes[space.device] > 1) name += ", process " + process_name(trace_, space.process);
+      if (processes[space.device] > 1) {
+        name += ", process " + trace_.id_text(trace_.processes()[space.process].pid);
+      }
       flow_.devices.push_back({std::move(name), space.process, peaks_[id].bytes});
     }
   }

@@ -12,11 +12,13 @@ Pattern::Pattern(Pattern&&) noexcept = default;
 Pattern& Pattern::operator=(Pattern&&) noexcept = default;
 Pattern::~Pattern() = default;
 
-Result<Pattern> Pattern::make(std::string_view expression) {
-  re2::RE2::Options options;
-  options.set_log_errors(false);
+Result<Pattern> Pattern::make(std::string_view expression, const PatternOptions& options) {
+  re2::RE2::Options settings;
+  settings.set_log_errors(false);
+  settings.set_literal(options.is_plain);
+  settings.set_case_sensitive(!options.ignores_case);
   auto regex =
-      std::make_unique<re2::RE2>(re2::StringPiece(expression.data(), expression.size()), options);
+      std::make_unique<re2::RE2>(re2::StringPiece(expression.data(), expression.size()), settings);
   if (!regex->ok()) {
     return Status::error("bad regular expression '" + std::string(expression) +
                          "': " + regex->error());

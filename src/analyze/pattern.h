@@ -18,9 +18,14 @@ class RE2;
 
 namespace stepscope {
 
+struct PatternOptions {
+  bool is_plain = false;  // a text that stands for itself, not an expression
+  bool ignores_case = false;
+};
+
 class Pattern {
  public:
-  static Result<Pattern> make(std::string_view expression);
+  static Result<Pattern> make(std::string_view expression, const PatternOptions& options = {});
 
   Pattern(Pattern&&) noexcept;
   Pattern& operator=(Pattern&&) noexcept;

@@ -28,7 +28,4 @@ class SliceFilter {
   bool takes_all_ = true;
 };
 
-// A track's name as users see it and as --track matches it: "python 25738 / thread 25772 (python)".
-std::string track_title(const Trace& trace, TrackId track);
-
 }  // namespace stepscope

@@ -28,19 +28,6 @@ TableOptions on_track(std::string track) {
   return options;
 }
 
-TEST(TrackTitle, NamesProcessAndLane) {
-  const Trace trace = make_trace();
-  EXPECT_EQ(track_title(trace, TrackId{0}), "python 100 / thread 101 (MainThread)");
-  EXPECT_EQ(track_title(trace, TrackId{1}), "0 / device 0 / stream 7");
-}
-
-TEST(TrackTitle, DoesNotRepeatTheNumberThatANameHas) {
-  TraceBuilder builder;
-  const TrackId thread = builder.add_thread(ForeignId{1}, ForeignId{42});
-  builder.track(thread).name = builder.string("thread 42 (python) ");
-  EXPECT_EQ(track_title(std::move(builder).finish(), thread), "1 / thread 42 (python)");
-}
-
 TEST(SliceFilter, TakesAllByDefault) {
   const auto filter = SliceFilter::make(make_trace(), {});
   ASSERT_TRUE(filter.ok());

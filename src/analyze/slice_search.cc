@@ -12,55 +12,20 @@
 namespace stepscope {
 namespace {
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
 std::string lower(std::string_view text) {
   std::string result(text);
-  for (char& c : result) c = lower(c);
+  for (char& c : result) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
   return result;
 }
 
-// What a text must hold. Plain texts match as quoted patterns: RE2 knows the cases of all letters.
-class TextTest {
- public:
-  static Result<TextTest> make(std::string_view text) {
-    std::string expression = "(?i)";
-    if (text.size() > 2 && text.front() == '/' && text.back() == '/') {
-      expression += text.substr(1, text.size() - 2);
-    } else {
-      append_quoted(expression, text);
-    }
-    Result<Pattern> pattern = Pattern::make(expression);
-    // The user's own text is told, not what became of it.
-    if (!pattern) {
-      const std::string& message = pattern.status().message();
-      const size_t reason = message.rfind("': ");
-      return Status::error("bad regular expression " + std::string(text) + ": " +
-                           (reason == std::string::npos ? message : message.substr(reason + 3)));
-    }
-    return TextTest(*std::move(pattern));
-  }
-
-  bool matches(std::string_view text) const { return pattern_.matches(text); }
-
- private:
-  explicit TextTest(Pattern pattern) : pattern_(std::move(pattern)) {}
-
-  static void append_quoted(std::string& to, std::string_view text) {
-    for (const char c : text) {
-      if (c == '\0') {
-        to += "\\x00";
-        continue;
-      }
-      const bool is_letter = (lower(c) >= 'a' && lower(c) <= 'z') || (c >= '0' && c <= '9') ||
-                             c == '_' || (static_cast<unsigned char>(c) & 0x80) != 0;
-      if (!is_letter) to += '\\';
-      to += c;
-    }
-  }
-
-  Pattern pattern_;
-};
+// What a text must hold. RE2 knows the cases of all letters, also for plain texts.
+Result<Pattern> make_test(std::string_view text) {
+  const bool is_plain = text.size() <= 2 || text.front() != '/' || text.back() != '/';
+  if (!is_plain) text = text.substr(1, text.size() - 2);
+  return Pattern::make(text, {.is_plain = is_plain, .ignores_case = true});
+}
 
 // The first `limit` slices by start, of slices that come track by track.
 class FirstByStart {
@@ -99,7 +64,7 @@ class FirstByStart {
   std::vector<std::pair<int64_t, uint32_t>> heap_;  // the latest on top
 };
 
-FoundSlices search_names(const Trace& trace, const TextTest& test, size_t limit) {
+FoundSlices search_names(const Trace& trace, const Pattern& test, size_t limit) {
   std::vector<uint8_t> takes(trace.labels().size());
   bool any = false;
   for (size_t i = 0; i < takes.size(); ++i) {
@@ -129,7 +94,7 @@ FoundSlices search_names(const Trace& trace, const TextTest& test, size_t limit)
 class ValueTest {
  public:
   static Result<ValueTest> make(const Trace& trace, std::string_view text) {
-    Result<TextTest> test = TextTest::make(text);
+    Result<Pattern> test = make_test(text);
     if (!test) return test.status();
     return ValueTest(trace, text, *std::move(test));
   }
@@ -153,7 +118,7 @@ class ValueTest {
   }
 
  private:
-  ValueTest(const Trace& trace, std::string_view text, TextTest test)
+  ValueTest(const Trace& trace, std::string_view text, Pattern test)
       : trace_(trace), test_(std::move(test)), text_(lower(text)), takes_all_(text.empty()) {
     const char* end = text.data() + text.size();
     int64_t whole = 0;
@@ -178,7 +143,7 @@ class ValueTest {
   enum : uint8_t { kUnknown, kNo, kYes };
 
   const Trace& trace_;
-  TextTest test_;
+  Pattern test_;
   std::string text_;
   bool takes_all_;
   std::optional<int64_t> int_;
@@ -231,7 +196,7 @@ Result<FoundSlices> search_slices(const Trace& trace, std::string_view query, si
       return search_arguments(trace, columns, *test, limit);
     }
   }
-  const Result<TextTest> test = TextTest::make(query);
+  const Result<Pattern> test = make_test(query);
   if (!test) return test.status();
   return search_names(trace, *test, limit);
 }

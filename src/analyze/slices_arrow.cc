@@ -1,8 +1,8 @@
 // The slices of a trace as Arrow batches, made as they are asked for.
 #include "analyze/arrow_batch.h"
 #include "analyze/self_time.h"
-#include "analyze/slice_filter.h"
 #include "analyze/table_arrow.h"
+#include "trace/track_title.h"
 
 #include <algorithm>
 #include <unordered_map>

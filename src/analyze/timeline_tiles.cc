@@ -192,17 +192,17 @@ void TimelineTiles::build_value_nodes(const Trace& trace) {
   constexpr uint32_t kFan = 1U << kFanBits;
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const std::vector<double>& values = trace.counters().value;
-  std::vector<ValueNode> nodes(values.size() / kFan, {kInfinity, -kInfinity});
+  std::vector<Extremes> nodes(values.size() / kFan, {kInfinity, -kInfinity});
   // Not a number is neither less nor more, and so is passed over.
   for (size_t i = 0; i < nodes.size() * kFan; ++i) {
-    ValueNode& node = nodes[i / kFan];
+    Extremes& node = nodes[i / kFan];
     if (values[i] < node.least) node.least = values[i];
     if (values[i] > node.most) node.most = values[i];
   }
   while (!nodes.empty()) {
-    std::vector<ValueNode> above(nodes.size() / kFan, {kInfinity, -kInfinity});
+    std::vector<Extremes> above(nodes.size() / kFan, {kInfinity, -kInfinity});
     for (size_t i = 0; i < above.size() * kFan; ++i) {
-      ValueNode& node = above[i / kFan];
+      Extremes& node = above[i / kFan];
       node.least = std::min(node.least, nodes[i].least);
       node.most = std::max(node.most, nodes[i].most);
     }
@@ -299,16 +299,16 @@ TimelineTiles::Summary TimelineTiles::summarize(const Trace& trace, uint32_t beg
   return summary;
 }
 
-TimelineTiles::ValueNode TimelineTiles::find_extremes(const Trace& trace, uint64_t begin,
-                                                      uint64_t end) const {
+TimelineTiles::Extremes TimelineTiles::find_extremes(const Trace& trace, uint64_t begin,
+                                                     uint64_t end) const {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const std::vector<double>& values = trace.counters().value;
   const uint32_t levels = static_cast<uint32_t>(value_nodes_.size());
-  ValueNode found{kInfinity, -kInfinity};
+  Extremes found{kInfinity, -kInfinity};
   for (uint64_t at = begin; at < end;) {
     const uint32_t level = highest_node(at, end, levels, kFanBits);
-    const ValueNode node = level == 0 ? ValueNode{values[at], values[at]}
-                                      : value_nodes_[level - 1][at >> (kFanBits * level)];
+    const Extremes node = level == 0 ? Extremes{values[at], values[at]}
+                                     : value_nodes_[level - 1][at >> (kFanBits * level)];
     if (node.least < found.least) found.least = node.least;
     if (node.most > found.most) found.most = node.most;
     at += uint64_t{1} << (kFanBits * level);
@@ -423,7 +423,7 @@ void TimelineTiles::append_counter(const Trace& trace, const Tile& tile, std::st
   const uint64_t end = find(begin, track_end, tile.end);
   std::vector<float> at, least, most, last;
   const auto add = [&](uint64_t from, uint64_t to) {
-    const ValueNode extremes = find_extremes(trace, from, to);
+    const Extremes extremes = find_extremes(trace, from, to);
     const bool is_number = extremes.least <= extremes.most;
     at.push_back(to_float(tile.in_buckets(since_begin(trace, times[from]))));
     least.push_back(is_number ? to_float(extremes.least) : std::nanf(""));

@@ -44,6 +44,14 @@ class TimelineTiles {
   // How many levels of nesting the track has.
   uint32_t depth(uint32_t track) const { return first_lane_[track + 1] - first_lane_[track]; }
 
+  // Of a counter's values that are numbers; the least is above the most where there are none.
+  struct Extremes {
+    double least, most;
+  };
+  Extremes find_extremes(const Trace& trace, const Track& track) const {
+    return find_extremes(trace, track.first_value, track.first_value + track.value_count);
+  }
+
   // `trace` is the one that the index was made of. Fails where there is no such track or tile.
   Status append_tile(const Trace& trace, const TileKey& key, std::string& out) const;
 
@@ -56,9 +64,6 @@ class TimelineTiles {
   struct SliceNode {
     int64_t max_dur_ns = INT64_MIN;
     uint64_t max_end = 0;
-  };
-  struct ValueNode {
-    double least, most;
   };
   struct Summary {
     uint32_t longest = 0;  // the first of the longest
@@ -83,7 +88,7 @@ class TimelineTiles {
   uint32_t find_large(const Trace& trace, uint32_t begin, uint32_t end, int64_t least_ns) const;
   uint32_t find_reaching(const Trace& trace, uint32_t begin, uint32_t end, uint64_t beyond) const;
   Summary summarize(const Trace& trace, uint32_t begin, uint32_t end) const;
-  ValueNode find_extremes(const Trace& trace, uint64_t begin, uint64_t end) const;
+  Extremes find_extremes(const Trace& trace, uint64_t begin, uint64_t end) const;
 
   void add_lane(const Trace& trace, const Tile& tile, uint32_t lane, uint32_t depth,
                 Items& items) const;
@@ -102,7 +107,7 @@ class TimelineTiles {
   std::vector<uint32_t> start_offset_;  // by position; kFar: see the trace
   std::vector<uint32_t> short_dur_ns_;  // by position; DurationColumn::kLong: see the trace
   std::vector<std::vector<SliceNode>> slice_nodes_;  // [0]: of 16 positions each
-  std::vector<std::vector<ValueNode>> value_nodes_;
+  std::vector<std::vector<Extremes>> value_nodes_;
 };
 
 }  // namespace stepscope

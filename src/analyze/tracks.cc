@@ -2,6 +2,7 @@
 // from the trace's begin, as --range takes them.
 #include "analyze/slice_filter.h"
 #include "analyze/views.h"
+#include "trace/track_title.h"
 
 #include <algorithm>
 #include <string>
@@ -55,10 +56,6 @@ Result<Table> tracks(const Trace& trace, const TableOptions& options) {
   Column& pid = table.add("pid", ColumnType::kString);
   Column& tid = table.add("tid", ColumnType::kString);
 
-  const auto foreign_id = [&](const ForeignId& foreign) {
-    return foreign.text != kEmptyString ? std::string(trace.string(foreign.text))
-                                        : std::to_string(foreign.number);
-  };
   uint64_t empty_tracks = 0;
   const double span_ns = static_cast<double>(trace.end_ns() - trace.begin_ns());
   for (uint32_t i = 0; i < trace.tracks().size(); ++i) {
@@ -94,12 +91,12 @@ Result<Table> tracks(const Trace& trace, const TableOptions& options) {
     if (track.process < trace.processes().size()) {
       const Process& owner = trace.processes()[track.process];
       process.push(trace.string(owner.name));
-      pid.push(foreign_id(owner.pid));
+      pid.push(trace.id_text(owner.pid));
     } else {
       process.push_null();
       pid.push_null();
     }
-    tid.push(foreign_id(track.tid));
+    tid.push(trace.id_text(track.tid));
   }
   if (empty_tracks > 0) {
     table.notes.push_back(std::to_string(empty_tracks) + " tracks without events are left out");

@@ -12,6 +12,8 @@ constexpr int64_t add_saturating(int64_t a, int64_t b) {
   return b < 0 ? INT64_MIN : INT64_MAX;
 }
 
+constexpr void add_to(int64_t& sum, int64_t value) { sum = add_saturating(sum, value); }
+
 constexpr int64_t subtract_saturating(int64_t a, int64_t b) {
   int64_t difference = 0;
   if (!__builtin_sub_overflow(a, b, &difference)) return difference;

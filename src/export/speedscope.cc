@@ -175,18 +175,14 @@ class SpeedscopeWriter {
     return source.substr(source.rfind('/') + 1);  // npos + 1 is 0
   }
 
-  std::string text_of(const ForeignId& id) const {
-    return id.text != kEmptyString ? std::string(string(id.text)) : std::to_string(id.number);
-  }
-
   std::string name_of(const Track& track) const {
     std::string name(string(track.name));
     if (name.empty()) {
-      name = fmt::format("{} {}", track_kind_name(track.kind), text_of(track.tid));
+      name = fmt::format("{} {}", track_kind_name(track.kind), trace_.id_text(track.tid));
     }
     if (trace_.processes().size() < 2) return name;
     const Process& process = trace_.processes()[track.process];
-    const std::string pid = text_of(process.pid);
+    const std::string pid = trace_.id_text(process.pid);
     const std::string_view title = string(process.name);
     return title.empty() || title == pid ? pid + " / " + name
                                          : fmt::format("{} {} / {}", title, pid, name);

@@ -17,6 +17,7 @@
 #include "export/utf8_text.h"
 #include "trace/function_name.h"
 #include "trace/sampled_calls.h"
+#include "trace/track_title.h"
 
 namespace stepscope {
 namespace {
@@ -62,43 +63,14 @@ text { font: 11px ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; 
 .curve { fill: var(--curve); fill-opacity: 0.25; stroke: var(--curve); stroke-width: 1; }
 )css";
 
-std::string id_text(const Trace& trace, const ForeignId& id) {
-  return id.text != kEmptyString ? std::string(trace.string(id.text)) : std::to_string(id.number);
-}
-
 std::string process_title(const Trace& trace, const Process& process) {
   std::string title(trace.string(process.name));
-  const std::string pid = id_text(trace, process.pid);
+  const std::string pid = trace.id_text(process.pid);
   if (title != pid) title += (title.empty() ? "process " : " ") + pid;
   if (process.labels != kEmptyString) {
     title.append(", ").append(trace.string(process.labels));
   }
   return title;
-}
-
-std::string track_title(const Trace& trace, const Track& track) {
-  const std::string name(trace.string(track.name));
-  switch (track.kind) {
-    case TrackKind::kCounter: {
-      const std::string_view series = trace.string(track.series);
-      const bool is_plain = series.empty() || series == "value" || series == name;
-      return is_plain ? name : name + "." + std::string(series);
-    }
-    case TrackKind::kStream: {
-      std::string title =
-          track.stream >= 0 ? "stream " + std::to_string(track.stream) : std::string();
-      if (title.empty() || (!name.empty() && name.find(title) != std::string::npos)) return name;
-      return name.empty() ? title : title + " (" + name + ")";
-    }
-    case TrackKind::kAsync:
-    case TrackKind::kThread:
-      break;
-  }
-  const std::string number = id_text(trace, track.tid);
-  if (name.empty()) return (track.kind == TrackKind::kThread ? "thread " : "async ") + number;
-  return name.find(number) != std::string::npos || track.kind == TrackKind::kAsync
-             ? name
-             : name + " " + number;
 }
 
 // 1, 2 or 5 times a power of ten, at least `least`.
@@ -146,8 +118,8 @@ class TimelineWriter {
 
   void write() {
     const int bottom = height_of_tracks();
-    const std::vector<std::string> notes = this->notes();
-    const int height = bottom + 22 + 15 * static_cast<int>(notes.size());
+    const std::vector<std::string> left_out = this->left_out();
+    const int height = bottom + 22 + 15 * static_cast<int>(left_out.size());
     text_ += fmt::format(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
         "<svg xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\" width=\"{0}\" height=\"{1}\" "
@@ -158,40 +130,21 @@ class TimelineWriter {
     write_axis(bottom);
     write_tracks();
     int y = bottom + 20;
-    for (const std::string& note : notes) {
-      write_text("quiet", kMargin, y, note, SIZE_MAX);
+    for (const std::string& what : left_out) {
+      write_text("quiet", kMargin, y, "left out: " + what, SIZE_MAX);
       y += 15;
     }
     text_ += "</svg>\n";
     flush();
   }
 
-  // What the picture does not show as it is.
-  std::vector<std::string> notes() const {
-    std::vector<std::string> notes;
-    if (layout_.merged_slices > 0) {
-      notes.push_back(fmt::format(
-          "{} slices shorter than {} are merged into {} boxes (paler; the longest gives the name)",
-          layout_.merged_slices, text_of(layout_.bucket_ns), layout_.merged_boxes));
-    }
-    if (layout_.too_deep > 0) {
-      notes.push_back(fmt::format("{} slices deeper than {} levels are left out", layout_.too_deep,
-                                  layout_.max_levels));
-    }
-    if (layout_.left_out_tracks > 0) {
-      notes.push_back(
-          fmt::format("{} tracks with fewer events are left out", layout_.left_out_tracks));
-    }
-    return notes;
-  }
-
-  // The same as what `convert` says was left out.
+  // What the picture does not show as it is; it says so too.
   std::vector<std::string> left_out() const {
     std::vector<std::string> left_out;
     if (layout_.merged_slices > 0) {
-      left_out.push_back(fmt::format("the times of {} slices shorter than {}: they are {} boxes",
-                                     layout_.merged_slices, text_of(layout_.bucket_ns),
-                                     layout_.merged_boxes));
+      left_out.push_back(
+          fmt::format("the times of {} slices shorter than {}: they are {} paler boxes",
+                      layout_.merged_slices, text_of(layout_.bucket_ns), layout_.merged_boxes));
     }
     if (layout_.too_deep > 0) {
       left_out.push_back(
@@ -315,7 +268,7 @@ class TimelineWriter {
                    process_title(trace_, trace_.processes()[track.process]), 180);
         y += kProcess;
       }
-      const std::string title = track_title(trace_, track);
+      const std::string title = track_name(trace_, shown.track);
       text_ += "<g><title>";
       append_xml(text_, title);
       text_ += "</title>\n";

@@ -55,10 +55,6 @@ void write_labels(JsonWriter& json, const std::vector<FlameFunction>& functions)
   json.end_array();
 }
 
-void write_label_column(JsonWriter& json, const std::vector<uint32_t>& functions) {
-  write_column(json, "label", functions);
-}
-
 Status read_kinds(std::string_view text, uint32_t& kinds) {
   if (text.empty()) return {};
   kinds = 0;
@@ -130,7 +126,7 @@ ApiAnswer answer_flame(const OpenRun& run, const ApiRequest& request) {
   json.field("cut_at_level", flame.cut_at_level);
   json.key("nodes").begin_object();
   write_column(json, "parent", flame.nodes.parent);
-  write_label_column(json, ids_of(flame.nodes.function, flame.functions));
+  write_column(json, "label", ids_of(flame.nodes.function, flame.functions));
   write_column(json, "total_ns", flame.nodes.total_ns);
   write_column(json, "self_ns", flame.nodes.self_ns);
   write_column(json, "calls", flame.nodes.calls);
@@ -160,7 +156,7 @@ ApiAnswer answer_diff_flame(const OpenRun& a, const OpenRun& b, const ApiRequest
   json.field("left_out", flame.left_out);
   json.key("nodes").begin_object();
   write_column(json, "parent", flame.nodes.parent);
-  write_label_column(json, flame.nodes.function);
+  write_column(json, "label", flame.nodes.function);
   write_column(json, "total_ns", flame.nodes.total_ns);
   write_column(json, "other_ns", flame.nodes.other_ns);
   write_column(json, "self_ns", flame.nodes.self_ns);

@@ -1,7 +1,5 @@
 // What the timeline asks: tracks, tiles, labels, one slice, slices by name.
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <cstdint>
 #include <string>
 #include <tuple>
@@ -9,12 +7,12 @@
 #include <vector>
 
 #include "analyze/slice_details.h"
-#include "analyze/slice_filter.h"
 #include "analyze/slice_search.h"
 #include "analyze/timeline_tiles.h"
 #include "serve/api_parameters.h"
 #include "serve/api_requests.h"
 #include "serve/json_writer.h"
+#include "trace/track_title.h"
 
 namespace stepscope::serve {
 namespace {
@@ -25,43 +23,15 @@ constexpr size_t kMaxLabels = 1'000;
 constexpr int64_t kMaxMatches = 100'000;
 constexpr int64_t kDefaultMatches = 1'000;
 
-// What the recorder's own counters count. The model keeps no units.
-struct CounterUnit {
-  std::string_view name;
-  std::string_view unit;
-};
-constexpr auto kCounterUnits = std::to_array<CounterUnit>({
-    {"CPU", "cores"},
-    {"machine CPU", "cores"},
-    {"first thread", "fraction"},
-    {"memory", "bytes"},
-    {"page faults", "count/s"},
-    {"disk", "bytes/s"},
-    {"machine network", "bytes/s"},
-    {"run queue", "count"},
-});
-
+// A file that does not say what a counter counts may have it in the name.
 std::string_view find_unit(const Trace& trace, const Track& track) {
+  if (track.kind != TrackKind::kCounter) return "";
+  if (track.unit != kEmptyString) return trace.string(track.unit);
   const std::string_view name = trace.string(track.name);
   const std::string_view series = trace.string(track.series);
-  if (name.ends_with("bytes") || series.ends_with("bytes") || name.ends_with("Bytes")) {
-    return "bytes";
-  }
-  if (trace.format() != kRecordingFormat) return "";
-  if (name.starts_with("core ")) return "fraction";
-  for (const CounterUnit& known : kCounterUnits) {
-    if (known.name == name) return known.unit;
-  }
-  return "";
-}
-
-// A track's name beside that of its process.
-std::string short_name(const Trace& trace, TrackId id) {
-  const Track& track = trace.tracks()[index(id)];
-  if (track.kind == TrackKind::kCounter) return std::string(trace.string(track.name));
-  const std::string title = track_title(trace, id);
-  const size_t at = title.rfind(" / ");
-  return at == std::string::npos ? title : title.substr(at + 3);
+  const bool is_bytes =
+      name.ends_with("bytes") || series.ends_with("bytes") || name.ends_with("Bytes");
+  return is_bytes ? "bytes" : "";
 }
 
 // Processes as their file wants them, threads before counters.
@@ -91,22 +61,6 @@ void write_foreign_id(JsonWriter& json, std::string_view name, const Trace& trac
   }
 }
 
-void write_extremes(JsonWriter& json, const Trace& trace, const Track& track) {
-  double least = INFINITY, most = -INFINITY;
-  for (uint64_t i = track.first_value; i < track.first_value + track.value_count; ++i) {
-    const double value = trace.counters().value[i];
-    if (value < least) least = value;
-    if (value > most) most = value;
-  }
-  if (least <= most) {
-    json.field("min", least);
-    json.field("max", most);
-  } else {
-    json.null_field("min");
-    json.null_field("max");
-  }
-}
-
 void write_track(JsonWriter& json, const Trace& trace, const TimelineTiles& tiles, uint32_t id) {
   const Track& track = trace.tracks()[id];
   const bool is_counter = track.kind == TrackKind::kCounter;
@@ -114,9 +68,11 @@ void write_track(JsonWriter& json, const Trace& trace, const TimelineTiles& tile
   json.field("id", id);
   json.field("process", track.process);
   json.field("kind", track_kind_name(track.kind));
-  json.field("name", short_name(trace, TrackId{id}));
+  // A counter's series is a field of its own.
+  json.field("name",
+             is_counter ? std::string(trace.string(track.name)) : track_name(trace, TrackId{id}));
   json.field("series", trace.string(track.series));
-  json.field("unit", is_counter ? find_unit(trace, track) : std::string_view());
+  json.field("unit", find_unit(trace, track));
   json.field("slices", track.slice_count);
   json.field("values", track.value_count);
   json.field("depth", tiles.depth(id));
@@ -125,7 +81,14 @@ void write_track(JsonWriter& json, const Trace& trace, const TimelineTiles& tile
   } else {
     json.null_field("device");
   }
-  write_extremes(json, trace, track);
+  const TimelineTiles::Extremes extremes = tiles.find_extremes(trace, track);
+  if (extremes.least <= extremes.most) {
+    json.field("min", extremes.least);
+    json.field("max", extremes.most);
+  } else {
+    json.null_field("min");
+    json.null_field("max");
+  }
   json.end_object();
 }
 

@@ -94,7 +94,7 @@ HtmlBlock HtmlFile::pack(std::string entry, std::string_view bytes) {
 }
 
 bool HtmlFile::add(const HtmlBlock& block) {
-  if (!has_room(block.bytes()) || !ok()) return false;
+  if (block.bytes() > bytes_left_ || !ok()) return false;
   bytes_left_ -= block.bytes();
   append_block(std::to_string(blocks_++), block.text);
   if (!index_.empty()) index_ += ",\n";

@@ -39,7 +39,6 @@ class HtmlFile {
 
   // For blocks.
   uint64_t bytes_left() const { return bytes_left_; }
-  bool has_room(uint64_t bytes) const { return bytes <= bytes_left_; }
   bool add(const HtmlBlock& block);
   bool ok() const { return out_->ok(); }
   // `left_out`: lines that the page shows.

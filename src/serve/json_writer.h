@@ -78,7 +78,6 @@ class JsonWriter {
   }
   void null_field(std::string_view name) { key(name).null(); }
 
-  size_t bytes() const { return text_.size(); }
   std::string text() && {
     text_ += '\n';
     return std::move(text_);

@@ -1,8 +1,8 @@
 // Runs: the traces that a server shows. Each was loaded, or says why not. A run that is still being
 // recorded is read again when it has grown, at most every two seconds, and its version then grows.
 //
-//   Runs runs = Runs::open({"runs/monday", "trace.json.gz"}, {});
-//   std::shared_ptr<const Trace> trace = runs.trace(0);   // null: runs.info()[0].error says why
+//   std::unique_ptr<Runs> runs = Runs::open({"runs/monday", "trace.json.gz"}, load);
+//   RunInfo run = runs->load(0);     // where run.trace is null, run.error says why
 //
 // Where there are many, each may wait until it is asked for (when_asked).
 // Any thread may ask. A trace stays as long as someone holds it, also when a newer one has come.
@@ -58,7 +58,6 @@ class Runs {
   RunInfo info(size_t run) const;
   // The same, and loads it where that has waited, or failed and its file has changed since.
   RunInfo load(size_t run);
-  std::shared_ptr<const Trace> trace(size_t run) const { return info(run).trace; }
 
  private:
   using Clock = std::chrono::steady_clock;

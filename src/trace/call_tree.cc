@@ -25,8 +25,6 @@ std::string_view stem_of_step(std::string_view name) {
   return name.substr(0, last + 1);
 }
 
-void add_to(int64_t& sum_ns, int64_t ns) { sum_ns = add_saturating(sum_ns, ns); }
-
 CallTree::Function function_of_text(std::string text, uint32_t id) {
   const FunctionName parsed = parse_function_name(text);
   CallTree::Function function{"", std::string(parsed.name), std::string(parsed.file), parsed.line,
@@ -46,7 +44,7 @@ bool holds_steps(const Trace& trace, const Track& track) {
 
 bool CallTree::takes(SliceKind kind) const {
   return kind != SliceKind::kInstant && kind != SliceKind::kSpan &&
-         (kinds_ >> static_cast<uint32_t>(kind) & 1) != 0;
+         (kinds_ & slice_kind_bit(kind)) != 0;
 }
 
 // A function per name, whatever its category and kind. The first of the steps that differ only in
@@ -162,7 +160,7 @@ CallTree CallTree::build(const Trace& trace, const SliceScope& scope, uint32_t m
                          uint32_t kinds) {
   CallTree tree(max_levels, kinds);
   tree.add_functions_of_labels(trace);
-  const bool takes_any = scope.tracks.empty() && kinds == kAllKinds;
+  const bool takes_any = scope.tracks.empty() && kinds == kAllSliceKinds;
   const bool host_only = takes_any && has_host_slices(trace);
   for (uint32_t i = 0; i < trace.tracks().size(); ++i) {
     const Track& track = trace.tracks()[i];

@@ -37,16 +37,13 @@ class CallTree {
 
   enum class Source { kNothing, kSlices, kSamples };
 
-  // A bit for each SliceKind.
-  static constexpr uint32_t kAllKinds = UINT32_MAX;
-
   // Instants and the recording's own span have no place in the tree; steps that differ only in
   // their number are one function, ProfilerStep#*. Where neither tracks nor kinds are named, device
   // streams are left out: their kernels hold nothing and would stand beside the calls that launched
   // them. What is deeper than `max_levels` is only the time of children. Slices of kinds that are
   // not in `kinds` let what they hold through.
   static CallTree build(const Trace& trace, const SliceScope& scope,
-                        uint32_t max_levels = UINT32_MAX, uint32_t kinds = kAllKinds);
+                        uint32_t max_levels = UINT32_MAX, uint32_t kinds = kAllSliceKinds);
 
   const std::vector<Node>& nodes() const { return paths_.nodes(); }
   const std::vector<Function>& functions() const { return functions_; }

@@ -189,6 +189,7 @@ Status DefinitionReader::read_tracks(const BlockView& block, ColumnDecoder& deco
   auto texts = columns.get_or<StringId>(Column::kNumberText, kEmptyString);
   auto names = columns.get_or<StringId>(Column::kName, kEmptyString);
   auto series = columns.get_or<StringId>(Column::kSeries, kEmptyString);
+  auto units = columns.get_or<StringId>(Column::kUnit, kEmptyString);
   const auto devices = columns.get_or<int32_t>(Column::kDevice, -1);
   const auto streams = columns.get_or<int64_t>(Column::kDeviceStream, -1);
   const auto sorts = columns.get_or<int64_t>(Column::kSortIndex, 0);
@@ -197,6 +198,7 @@ Status DefinitionReader::read_tracks(const BlockView& block, ColumnDecoder& deco
   translate(texts);
   translate(names);
   translate(series);
+  translate(units);
   for (size_t i = 0; i < ids.size(); ++i) {
     Track track;
     const bool known = kinds[i] <= static_cast<uint8_t>(TrackKind::kCounter);
@@ -206,6 +208,7 @@ Status DefinitionReader::read_tracks(const BlockView& block, ColumnDecoder& deco
     track.tid = {numbers[i], texts[i]};
     track.name = names[i];
     track.series = series[i];
+    track.unit = units[i];
     track.device = devices[i];
     track.stream = streams[i];
     track.sort_index = sorts[i];

@@ -33,6 +33,10 @@ enum class SliceKind : uint8_t {
 };
 inline constexpr int kSliceKindCount = 15;
 
+// Sets of kinds: a bit for each.
+inline constexpr uint32_t kAllSliceKinds = UINT32_MAX;
+constexpr uint32_t slice_kind_bit(SliceKind kind) { return 1u << static_cast<uint32_t>(kind); }
+
 std::string_view kind_name(SliceKind kind);  // "operator", "kernel", …
 std::optional<SliceKind> find_kind(std::string_view name);
 inline bool is_device_work(SliceKind kind) {

@@ -110,6 +110,10 @@ class Trace {
   int64_t begin_ns() const { return data_.begin_ns; }
   int64_t end_ns() const { return data_.end_ns; }
 
+  // An id as the file has it: its text, else its number.
+  std::string id_text(const ForeignId& id) const {
+    return id.text != kEmptyString ? std::string(string(id.text)) : std::to_string(id.number);
+  }
   std::string_view slice_name(SliceId id) const {
     return string(data_.labels[data_.slices.label[index(id)]].name);
   }

@@ -88,6 +88,7 @@ inline Trace make_full_trace(int scale, uint64_t seed = 1) {
   for (int c = 0; c < 2; ++c) {
     const TrackId counter =
         builder.add_counter({1}, builder.string("memory"), builder.string(std::to_string(c)));
+    if (c == 0) builder.track(counter).unit = builder.string("bytes/s");
     for (int i = 0; i < scale; ++i) {
       builder.add_counter_value(counter, 1'000'000 + 1000 * i,
                                 c == 0 ? double(below(1 << 30)) : 0.1 * i);
@@ -156,10 +157,11 @@ inline void expect_same_tables(const Trace& a, const Trace& b) {
   for (size_t i = 0; i < a.tracks().size(); ++i) {
     const Track &t = a.tracks()[i], &u = b.tracks()[i];
     EXPECT_TRUE(t.kind == u.kind && t.process == u.process && t.tid == u.tid && t.name == u.name &&
-                t.series == u.series && t.device == u.device && t.stream == u.stream &&
-                t.sort_index == u.sort_index && t.has_sort_index == u.has_sort_index &&
-                t.first_slice == u.first_slice && t.slice_count == u.slice_count &&
-                t.first_value == u.first_value && t.value_count == u.value_count)
+                t.series == u.series && t.unit == u.unit && t.device == u.device &&
+                t.stream == u.stream && t.sort_index == u.sort_index &&
+                t.has_sort_index == u.has_sort_index && t.first_slice == u.first_slice &&
+                t.slice_count == u.slice_count && t.first_value == u.first_value &&
+                t.value_count == u.value_count)
         << i;
   }
   ASSERT_EQ(a.devices().size(), b.devices().size());

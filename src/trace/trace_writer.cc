@@ -204,6 +204,7 @@ Status TraceWriter::write_tracks() {
     const auto texts = column_of<uint32_t>(rows, [](const Track& t) { return t.tid.text; });
     const auto names = column_of<uint32_t>(rows, [](const Track& t) { return t.name; });
     const auto series = column_of<uint32_t>(rows, [](const Track& t) { return t.series; });
+    const auto units = column_of<uint32_t>(rows, [](const Track& t) { return t.unit; });
     const auto devices = column_of<int32_t>(rows, [](const Track& t) { return t.device; });
     const auto streams = column_of<int64_t>(rows, [](const Track& t) { return t.stream; });
     const auto sorts = column_of<int64_t>(rows, [](const Track& t) { return t.sort_index; });
@@ -217,6 +218,7 @@ Status TraceWriter::write_tracks() {
         .add<uint32_t>(Column::kNumberText, texts)
         .add<uint32_t>(Column::kName, names)
         .add<uint32_t>(Column::kSeries, series)
+        .add<uint32_t>(Column::kUnit, units)
         .add<int32_t>(Column::kDevice, devices)
         .add<int64_t>(Column::kDeviceStream, streams)
         .add<int64_t>(Column::kSortIndex, sorts)

@@ -34,9 +34,10 @@ struct Track {
   ForeignId tid;
   StringId name = kEmptyString;  // the thread's name; the counter's, with its series
   StringId series =
-      kEmptyString;     // counters: the key of the value in its event; async: the category
-  int32_t device = -1;  // streams: the device's number
-  int64_t stream = -1;  // streams: the stream's number
+      kEmptyString;              // counters: the key of the value in its event; async: the category
+  StringId unit = kEmptyString;  // counters: "bytes", "cores", …; "" where the file does not say
+  int32_t device = -1;           // streams: the device's number
+  int64_t stream = -1;           // streams: the stream's number
   int64_t sort_index = 0;
   bool has_sort_index = false;
   // Set when the trace is built.

@@ -35,6 +35,7 @@ test("callers share the time of outermost calls, heavier ones first", () => {
   expect(answer.nodes.label).toEqual([1, 0, 3, 0]);
   expect(answer.nodes.parent).toEqual([-1, 0, 0, 2]);
   expect(answer.nodes.total_ns).toEqual([80, 60, 20, 20]);
+  expect(answer.nodes.self_ns).toEqual([0, 60, 0, 20]);
   expect(answer.nodes.calls).toEqual([8, 2, 6, 6]);
 });
 
@@ -43,4 +44,17 @@ test("small ones are left out and counted", () => {
   expect(answer.nodes.label).toEqual([1, 2]);
   expect(answer.left_out).toBe(1);
   expect(focused(WHOLE, 9, false, 0).nodes.label).toEqual([]);
+});
+
+test("a function's own time stays its own where what it calls was too small to be in the stacks", () => {
+  const { label, total_ns, self_ns, calls } = WHOLE.nodes;
+  const cut = (column: number[]) => column.filter((_, node) => node !== 3);
+  const nodes = {
+    parent: [-1, 0, 1, 0, 3],
+    label: cut(label),
+    total_ns: cut(total_ns),
+    self_ns: cut(self_ns),
+    calls: cut(calls),
+  };
+  expect(focused({ ...WHOLE, nodes }, 1, false, 0).nodes.self_ns).toEqual([40, 30]);
 });

@@ -6,15 +6,16 @@ interface Merged {
   parent: number[];
   label: number[];
   total_ns: number[];
+  self_ns: number[];
   calls: number[];
 }
 
 // Adds to a tree of paths; a node's children are found by their label.
 class Paths {
-  readonly nodes: Merged = { parent: [], label: [], total_ns: [], calls: [] };
+  readonly nodes: Merged = { parent: [], label: [], total_ns: [], self_ns: [], calls: [] };
   private children = new Map<string, number>();
 
-  add(parent: number, label: number, total_ns: number, calls: number): number {
+  add(parent: number, label: number, total_ns: number, self_ns: number, calls: number): number {
     const key = `${parent} ${label}`;
     let node = this.children.get(key);
     if (node === undefined) {
@@ -23,9 +24,11 @@ class Paths {
       this.nodes.parent.push(parent);
       this.nodes.label.push(label);
       this.nodes.total_ns.push(0);
+      this.nodes.self_ns.push(0);
       this.nodes.calls.push(0);
     }
     this.nodes.total_ns[node]! += total_ns;
+    this.nodes.self_ns[node]! += self_ns;
     this.nodes.calls[node]! += calls;
     return node;
   }
@@ -50,14 +53,15 @@ export function focused(
     const [ns, calls] = [nodes.total_ns[node]!, nodes.calls[node]!];
     if (isOutermost) total_ns += ns;
     if (!inverted) {
-      moved[node] = paths.add(isOutermost ? -1 : above, nodes.label[node]!, ns, calls);
+      const parent = isOutermost ? -1 : above;
+      moved[node] = paths.add(parent, nodes.label[node]!, ns, nodes.self_ns[node]!, calls);
       continue;
     }
     moved[node] = 0;
     if (!isOutermost) continue;
     let at = -1;
     for (let from = node; from >= 0; from = nodes.parent[from]!)
-      at = paths.add(at, nodes.label[from]!, ns, calls);
+      at = paths.add(at, nodes.label[from]!, ns, nodes.parent[from]! < 0 ? ns : 0, calls);
   }
   const { columns, leftOut } = inPreOrder(paths.nodes, least * total_ns);
   const used = new Set(columns.label);
@@ -80,26 +84,18 @@ function inPreOrder(nodes: Merged, least_ns: number) {
   });
   const heavierLast = (parent: number) =>
     (children.get(parent) ?? []).sort((a, b) => nodes.total_ns[a]! - nodes.total_ns[b]!);
-  const columns: FlameAnswer["nodes"] = {
-    parent: [],
-    label: [],
-    total_ns: [],
-    self_ns: [],
-    calls: [],
-  };
+  const columns: Merged = { parent: [], label: [], total_ns: [], self_ns: [], calls: [] };
   const rows = new Map<number, number>([[-1, -1]]);
   const open = [...heavierLast(-1)];
   for (let node = open.pop(); node !== undefined; node = open.pop()) {
     if (nodes.total_ns[node]! < least_ns) continue;
-    const inside = heavierLast(node);
-    const inside_ns = inside.reduce((sum, child) => sum + nodes.total_ns[child]!, 0);
     rows.set(node, columns.label.length);
     columns.parent.push(rows.get(nodes.parent[node]!)!);
     columns.label.push(nodes.label[node]!);
     columns.total_ns.push(nodes.total_ns[node]!);
-    columns.self_ns.push(Math.max(0, nodes.total_ns[node]! - inside_ns));
+    columns.self_ns.push(nodes.self_ns[node]!);
     columns.calls.push(nodes.calls[node]!);
-    open.push(...inside);
+    open.push(...heavierLast(node));
   }
   return { columns, leftOut: nodes.label.length - columns.label.length };
 }
