@@ -22,7 +22,7 @@ Case::Case(const Trace& examined)
   recorded_ns = total_ns = times.total_ns();
   input = InputWork::find(trace, *thread, user, times);
   if (!thread->track()) return;
-  cpu = CpuUse::find(trace, trace.tracks()[index(*thread->track())].process, times);
+  cpu = CpuUse::find(trace, trace.tracks()[index(*thread->track())], times);
   work.emplace(trace, *thread, user, *thread->track(), times);
   const int64_t input_recording_ns = work->recording_ns(Part::kInput);
   recording_ns = std::min(recorded_ns / 2, input_recording_ns + work->recording_ns(Part::kRest));

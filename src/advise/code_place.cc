@@ -5,6 +5,7 @@
 #include <string>
 
 #include "trace/function_name.h"
+#include "trace/torch_scopes.h"
 
 namespace stepscope {
 
@@ -43,6 +44,10 @@ UserCode::UserCode(const Trace& trace) {
     is_user_.push_back(is_function && !is_comprehension_.back() && !function.file.empty() &&
                        !is_library_file(function.file));
   }
+}
+
+bool is_phase_mark(const Trace& trace, const Label& label, std::string_view name) {
+  return trace.string(label.name) == name && trace.string(label.category) == kPhaseCategory;
 }
 
 std::string describe_place(const Trace& trace, LabelId label) {

@@ -14,6 +14,9 @@ namespace stepscope {
 // Code of the interpreter or of an installed package: nothing that the user would change.
 bool is_library_file(std::string_view file);
 
+// A mark of our collector for PyTorch: backward, fetch, collate, checkpoint.
+bool is_phase_mark(const Trace& trace, const Label& label, std::string_view name);
+
 // Which labels are functions of the program's own. Found once per trace.
 class UserCode {
  public:

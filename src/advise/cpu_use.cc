@@ -55,8 +55,9 @@ class CounterMeans {
 
 }  // namespace
 
-CpuUse CpuUse::find(const Trace& trace, uint32_t process, const IntervalSet& times) {
+CpuUse CpuUse::find(const Trace& trace, const Track& training_thread, const IntervalSet& times) {
   CpuUse use;
+  const uint32_t process = training_thread.process;
   const CounterMeans means(trace, process, times);
   for (const Track& track : trace.tracks()) {
     use.cores += track.kind == TrackKind::kCounter && track.process == process &&
@@ -72,7 +73,8 @@ CpuUse CpuUse::find(const Trace& trace, uint32_t process, const IntervalSet& tim
   if (written >= 0) use.disk_bytes_per_s = written + std::max(0.0, means.mean("disk", "read"));
   use.run_queue = means.mean("run queue", "");
   use.torch_threads = means.last("PyTorch threads");
-  const double running = means.mean("first thread", "running");
+  const bool is_first = training_thread.tid == trace.processes()[process].pid;
+  const double running = is_first ? means.mean("first thread", "running") : -1;
   if (running >= 0) {
     const double queued = std::max(0.0, means.mean("first thread", "queued"));
     use.waiting = std::max(0.0, 1 - running - queued);

@@ -16,15 +16,14 @@ struct CpuUse {
   double machine_cores = -1;  // by everything on the machine
   double iowait_cores = -1;   // of the machine
   double stolen_cores = -1;   // by the hypervisor's other guests
-  // How much of its time the process's first thread neither ran nor wanted a core. Where no counter
-  // says that: what the program left of one core, if others left one free.
+  // How much of its time the training thread neither ran nor wanted a core: known where it is the
+  // process's first. Else what the program left of one core, if others left one free.
   double waiting = -1;
   double torch_threads = -1;     // that PyTorch's operators may use
   double disk_bytes_per_s = -1;  // read and written by the program, not what the page cache served
   double run_queue = -1;         // tasks that run or want to, of the whole machine
 
-  // `process` is the program's, as an index of trace.processes().
-  static CpuUse find(const Trace& trace, uint32_t process, const IntervalSet& times);
+  static CpuUse find(const Trace& trace, const Track& training_thread, const IntervalSet& times);
 };
 
 }  // namespace stepscope

@@ -23,7 +23,8 @@ namespace stepscope {
 
 class HandMadeTraining {
  public:
-  explicit HandMadeTraining(int cores = 2) {
+  // `thread` is the number of the training thread, in process 1.
+  explicit HandMadeTraining(int cores = 2, int64_t thread = 1) : made(thread) {
     for (int i = 0; i < cores; ++i) count("core " + std::to_string(i), "", 1);
   }
 

@@ -9,19 +9,14 @@ namespace {
 
 constexpr size_t kSlicesToShow = 3;
 
-bool is_phase(const Trace& trace, LabelId label, std::string_view name) {
-  const Label& known = trace.labels()[label];
-  return trace.string(known.name) == name && trace.string(known.category) == "phase";
-}
-
 class Finder {
  public:
   Finder(const Trace& trace, const TrainingThread& thread, const UserCode& user,
          const IntervalSet& times)
       : trace_(trace), thread_(thread), user_(user), times_(times) {
-    for (uint32_t i = 0; i < trace.labels().size(); ++i) {
-      is_fetch_.push_back(is_phase(trace, LabelId{i}, "fetch"));
-      is_collate_.push_back(is_phase(trace, LabelId{i}, "collate"));
+    for (const Label& label : trace.labels().all()) {
+      is_fetch_.push_back(is_phase_mark(trace, label, "fetch"));
+      is_collate_.push_back(is_phase_mark(trace, label, "collate"));
     }
   }
 

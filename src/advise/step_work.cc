@@ -29,10 +29,8 @@ class Walk {
     open_.resize(labels);
     last_own_call_.resize(labels);
     for (uint32_t i = 0; i < labels; ++i) {
-      const Label& label = trace.labels()[LabelId{i}];
-      is_fetch_.push_back(
-          thread.role(LabelId{i}) == TrainingRole::kInput ||
-          (trace.string(label.name) == "fetch" && trace.string(label.category) == "phase"));
+      is_fetch_.push_back(thread.role(LabelId{i}) == TrainingRole::kInput ||
+                          is_phase_mark(trace, trace.labels()[LabelId{i}], "fetch"));
     }
     for (size_t part = 0; part < kParts; ++part) {
       by_label[part].resize(labels);
@@ -186,6 +184,13 @@ StepWork::StepWork(const Trace& trace, const TrainingThread& thread, const UserC
         functions_[part].begin(), functions_[part].end(),
         [](const FunctionWork& a, const FunctionWork& b) { return a.own_ns > b.own_ns; });
   }
+}
+
+const FunctionWork* StepWork::find(LabelId function, Part part) const {
+  const auto& all = functions(part);
+  const auto found = std::find_if(all.begin(), all.end(),
+                                  [&](const FunctionWork& work) { return work.label == function; });
+  return found == all.end() ? nullptr : &*found;
 }
 
 LabelWork StepWork::of(LabelId label) const {

@@ -61,6 +61,8 @@ class StepWork {
   LabelWork of(LabelId label) const;  // of both parts
   // What recording all of it cost.
   int64_t recording_ns(Part part) const { return recording_ns_[static_cast<size_t>(part)]; }
+  // Null where it has no time.
+  const FunctionWork* find(LabelId function, Part part) const;
   // Those with any time, most own time first.
   const std::vector<FunctionWork>& functions(Part part) const {
     return functions_[static_cast<size_t>(part)];

@@ -1,6 +1,7 @@
 #include "advise/user_operators.h"
 
 #include <algorithm>
+#include <array>
 
 #include "trace/nesting.h"
 
@@ -132,6 +133,29 @@ int64_t UserOperators::backward_ns(const Trace& trace, SliceId first, SliceId en
     sum_ns += find_engine_ns(trace, node);
   }
   return sum_ns;
+}
+
+void OperatorSum::add(const UserOperator& op, int64_t ns) {
+  const SliceColumns& slices = c_.trace.slices();
+  ++count_;
+  ns_ += ns;
+  if (longest_ == kNoSlice || slices.dur_ns[index(op.slice)] > slices.dur_ns[index(longest_)]) {
+    longest_ = op.slice;
+  }
+  if (op.call != kNoSlice) by_function_[slices.label[index(op.call)]] += ns;
+}
+
+std::string OperatorSum::where() const {
+  const auto most =
+      std::max_element(by_function_.begin(), by_function_.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == by_function_.end() ? "" : c_.place(most->first);
+}
+
+bool is_copying_operator(std::string_view name) {
+  constexpr std::array<std::string_view, 5> kNames = {"aten::clone", "aten::contiguous", "aten::to",
+                                                      "aten::_to_copy", "aten::reshape"};
+  return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
 }
 
 }  // namespace stepscope

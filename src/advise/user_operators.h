@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -57,5 +59,28 @@ class UserOperators {
  private:
   std::vector<UserOperator> operators_;
 };
+
+// A sum over some of them: how many, how long, which was the longest, and who calls most of them.
+class OperatorSum {
+ public:
+  explicit OperatorSum(const Case& c) : c_(c) {}
+
+  void add(const UserOperator& op, int64_t ns);
+  uint64_t count() const { return count_; }
+  int64_t ns() const { return ns_; }
+  SliceId longest() const { return longest_; }
+  // The function of the user's with most of the time, "file:line function"; "" where none is known.
+  std::string where() const;
+
+ private:
+  const Case& c_;
+  uint64_t count_ = 0;
+  int64_t ns_ = 0;
+  SliceId longest_ = kNoSlice;
+  std::map<LabelId, int64_t> by_function_;
+};
+
+// Of a name: makes a copy of a tensor, or may: to() and contiguous() need not.
+bool is_copying_operator(std::string_view name);
 
 }  // namespace stepscope

@@ -11,7 +11,8 @@ namespace stepscope {
 namespace {
 
 constexpr size_t kTopFindings = 3;
-constexpr double kOthersShare = 0.2;  // of the cores
+constexpr double kOthersShare = 0.2;     // of the cores
+constexpr double kToldRecording = 0.05;  // of a step's time
 
 // The phases that take most, as shares: "input 62 %, backward 20 %, forward 15 %".
 std::string phase_shares(const Case& c) {
@@ -44,8 +45,12 @@ std::string bound_of(const Case& c) {
 
 std::string steps_line(const Case& c) {
   const auto& steady = c.steady;
-  std::string line = "A step takes " + in_time(c.per_step(c.recorded_ns)) + " (" +
-                     text_of_count(static_cast<int64_t>(steady.steps.size())) + " steady ones";
+  std::string line = "A step takes " + in_time(c.per_step(c.recorded_ns));
+  // What findings say is of the time without it.
+  if (static_cast<double>(c.recording_ns) > kToldRecording * static_cast<double>(c.recorded_ns)) {
+    line += ", about " + in_time(c.per_step(c.total_ns)) + " without the recording";
+  }
+  line += " (" + text_of_count(static_cast<int64_t>(steady.steps.size())) + " steady ones";
   if (steady.warm_up_steps > 0) {
     line += " after " + text_of_count(static_cast<int64_t>(steady.warm_up_steps)) + " to warm up";
   }

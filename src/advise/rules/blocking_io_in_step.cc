@@ -25,9 +25,8 @@ Finding make(const Case& c, int64_t ns, const std::string& where, SliceId slice)
 }
 
 void check_checkpoints(const Case& c, Findings& found) {
-  const HostTime time = find_host_time(c, [&](const Label& label) {
-    return c.trace.string(label.name) == "checkpoint" && c.trace.string(label.category) == "phase";
-  });
+  const HostTime time = find_host_time(
+      c, [&](const Label& label) { return is_phase_mark(c.trace, label, "checkpoint"); });
   if (c.share(time.ns) < kWarningAtStake) return;
   Finding finding =
       make(c, time.ns, time.has_function() ? c.place(time.function) : "", time.longest);

@@ -49,9 +49,9 @@ TEST(BlockingIoInStep, IsToldFromWorkByTheUseOfTheCpu) {
 
 TEST(BlockingIoInStep, ABusyMachineTellsNothing) { EXPECT_TRUE(check_wait(0.72, 1.95).empty()); }
 
-// The same, where the first thread's own times are known.
-Findings check_thread(double running, double queued, double written = 0) {
-  HandMadeTraining training(2);
+// The same, where the first thread's own times are known. It need not be the one that trains.
+Findings check_thread(double running, double queued, double written = 0, bool is_first = true) {
+  HandMadeTraining training(2, is_first ? 1 : 2);
   training.count("CPU", "user", 1.9);
   training.count("CPU", "system", 0.1);
   training.count("disk", "write", written);
@@ -72,6 +72,7 @@ TEST(BlockingIoInStep, TheThreadsOwnTimesTellIt) {
   EXPECT_TRUE(check_thread(0.75, 0.2).empty()) << "it waited for a core";
   EXPECT_EQ(check_thread(0.92, 0, 1e6).size(), 1u) << "the system worked for the disk";
   EXPECT_TRUE(check_thread(0.92, 0, 1e3).empty());
+  EXPECT_TRUE(check_thread(0, 0, 0, false).empty()) << "another thread waited for this one";
 }
 
 }  // namespace

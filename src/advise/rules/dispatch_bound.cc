@@ -20,6 +20,7 @@ constexpr double kLeft = 0.05;
 
 struct Calls {
   uint64_t operators = 0;
+  uint64_t pieces = 0;  // operators, and what is in those of them that are many themselves
   int64_t ns = 0;
   int64_t backward_ns = 0;
 };
@@ -41,7 +42,8 @@ CallsByFunction count_calls(const Case& c, const UserOperators& operators) {
   for (size_t i = 0; i < all.size(); ++i) {
     if (!is_forward(all[i])) continue;
     Calls& calls = found[index(slices.label[index(all[i].call)])];
-    calls.operators += count_of(c.trace.slice_name(all[i].slice));
+    ++calls.operators;
+    calls.pieces += count_of(c.trace.slice_name(all[i].slice));
     const uint32_t row = index(all[i].slice);
     int64_t ns = slices.dur_ns[row];
     if (i + 1 < all.size() && all[i + 1].step == all[i].step && !all[i + 1].is_backward) {
@@ -58,13 +60,10 @@ void keep_loops(const Case& c, CallsByFunction& found) {
   const auto steps = static_cast<double>(c.steps());
   std::erase_if(found, [&](const auto& entry) {
     const Calls& made = entry.second;
-    if (static_cast<double>(made.operators) < kPerStep * steps) return true;
-    if (made.ns > kSmallNs * static_cast<int64_t>(made.operators)) return true;
-    const auto& functions = c.work->functions(Part::kRest);
-    const auto function =
-        std::find_if(functions.begin(), functions.end(),
-                     [&](const FunctionWork& work) { return index(work.label) == entry.first; });
-    if (function == functions.end()) return true;
+    if (static_cast<double>(made.pieces) < kPerStep * steps) return true;
+    if (made.ns > kSmallNs * static_cast<int64_t>(made.pieces)) return true;
+    const FunctionWork* function = c.work->find(LabelId{entry.first}, Part::kRest);
+    if (function == nullptr) return true;
     const auto calls = static_cast<double>(std::max(function->calls, c.steps()));
     return static_cast<double>(function->repeats) < kRepeats * calls &&
            static_cast<double>(function->entries) < kRepeats * steps;
@@ -111,7 +110,7 @@ void check_dispatch_bound(const Case& c, Findings& found) {
   finding.at_stake_fraction = share * (1 - kLeft);
   finding.where = c.place(function);
   finding.title = in_percent(share) + " of each step goes into " +
-                  std::to_string(sum.operators / c.steps()) + " tiny operators called in " +
+                  std::to_string(sum.operators / c.steps()) + " small operators called in " +
                   finding.where;
   finding.figures = {
       {"forward per step", static_cast<double>(c.per_step(sum.ns)), Unit::kNs},

@@ -7,8 +7,8 @@
 #include "advise/device_use.h"
 #include "advise/device_what_if.h"
 #include "advise/finding_text.h"
-#include "advise/host_time.h"
 #include "advise/rules.h"
+#include "advise/user_operators.h"
 
 namespace stepscope {
 namespace {
@@ -24,31 +24,30 @@ bool is_reading(std::string_view name) {
 
 void check_host_sync(const Case& c, Findings& found) {
   if (!c.has_steps() || DeviceUse::of(c)->empty()) return;
-  const auto is_wanted = [&](const Label& label) {
-    return label.kind == SliceKind::kOperator && is_reading(c.trace.string(label.name));
-  };
-  // .item() holds _local_scalar_dense: the count is of the outer ones.
-  const HostTime items = find_host_time(c, [&](const Label& label) {
-    return is_wanted(label) && c.trace.string(label.name) != "aten::_local_scalar_dense";
+  const auto operators = UserOperators::of(c);
+  OperatorSum reads(c);
+  for (const UserOperator& op : operators->all()) {
+    if (!is_reading(c.trace.slice_name(op.slice))) continue;
+    reads.add(op, c.trace.slices().dur_ns[index(op.slice)]);
+  }
+  if (c.share(reads.ns()) < kLeastAtStake) return;
+  const double saved = find_saved(c, 0, [&](LabelId label) {
+    return is_reading(c.trace.string(c.trace.labels()[label].name));
   });
-  const HostTime reads = items.count > 0 ? items : find_host_time(c, is_wanted);
-  if (reads.count == 0 || c.share(reads.ns) < kLeastAtStake) return;
-  const double saved =
-      find_saved(c, 0, [&](LabelId label) { return is_wanted(c.trace.labels()[label]); });
   if (saved < kLeastAtStake) return;
 
   Finding finding;
   finding.id = "host-sync";
   finding.at_stake_fraction = saved;
-  if (reads.has_function()) finding.where = c.place(reads.function);
-  finding.title = "in " + in_percent(c.share(reads.ns)) +
+  finding.where = reads.where();
+  finding.title = "in " + in_percent(c.share(reads.ns())) +
                   " of each step the host waits for values that it reads from the device, which "
                   "then waits for the host";
   finding.figures = {
-      {"reads per step", static_cast<double>(reads.count) / static_cast<double>(c.steps()),
+      {"reads per step", static_cast<double>(reads.count()) / static_cast<double>(c.steps()),
        Unit::kCount},
-      {"waiting per step", static_cast<double>(c.per_step(reads.ns)), Unit::kNs}};
-  finding.slices = {reads.longest};
+      {"waiting per step", static_cast<double>(c.per_step(reads.ns())), Unit::kNs}};
+  finding.slices = {reads.longest()};
   finding.fix =
       "Keep the values on the device: add losses up there, log every 100 steps, and use "
       "torch.where in place of a condition.";

@@ -1,8 +1,5 @@
 // input-copy: a batch is converted on the training thread in each step, to another type or another
 // layout, before the model gets it. (Copies to a device are memcpy-bound's.)
-#include <algorithm>
-#include <array>
-#include <map>
 #include <string_view>
 
 #include "advise/device_use.h"
@@ -16,13 +13,6 @@ namespace {
 
 constexpr int64_t kLeastNs = 10'000;  // less copied nothing, or next to nothing
 
-bool is_copying(std::string_view name) {
-  constexpr std::array<std::string_view, 6> kNames = {"aten::clone",   "aten::contiguous",
-                                                      "aten::to",      "aten::_to_copy",
-                                                      "aten::reshape", "aten::copy_"};
-  return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
-}
-
 }  // namespace
 
 void check_input_copy(const Case& c, Findings& found) {
@@ -30,40 +20,28 @@ void check_input_copy(const Case& c, Findings& found) {
   const auto operators = UserOperators::of(c);
   const auto calls = ModelCalls::of(c);
   const SliceColumns& slices = c.trace.slices();
-  int64_t ns = 0;
-  uint64_t copies = 0;
-  SliceId longest = kNoSlice;
-  std::map<LabelId, int64_t> by_function;
+  OperatorSum copies(c);
   for (const UserOperator& op : operators->all()) {
-    if (op.is_backward || op.part == Part::kInput) continue;
     const uint32_t row = index(op.slice);
-    if (slices.dur_ns[row] < kLeastNs || !calls->is_before_model(op.step, slices.start_ns[row]) ||
-        !is_copying(c.trace.slice_name(op.slice))) {
-      continue;
-    }
-    ns += slices.dur_ns[row];
-    ++copies;
-    if (longest == kNoSlice || slices.dur_ns[row] > slices.dur_ns[index(longest)]) {
-      longest = op.slice;
-    }
-    if (op.call != kNoSlice) by_function[slices.label[index(op.call)]] += slices.dur_ns[row];
+    if (op.is_backward || op.part == Part::kInput || slices.dur_ns[row] < kLeastNs) continue;
+    if (!calls->is_before_model(op.step, slices.start_ns[row])) continue;
+    const std::string_view name = c.trace.slice_name(op.slice);
+    if (is_copying_operator(name) || name == "aten::copy_") copies.add(op, slices.dur_ns[row]);
   }
-  const double share = c.share(ns);
+  const double share = c.share(copies.ns());
   if (share < kLeastAtStake) return;
 
   Finding finding;
   finding.id = "input-copy";
   finding.at_stake_fraction = share;
-  const auto most =
-      std::max_element(by_function.begin(), by_function.end(),
-                       [](const auto& a, const auto& b) { return a.second < b.second; });
-  if (most != by_function.end()) finding.where = c.place(most->first);
+  finding.where = copies.where();
   finding.title =
       in_percent(share) + " of each step converts the batch to the type and layout of the model";
-  finding.figures = {{"copies per step",
-                      static_cast<double>(copies) / static_cast<double>(c.steps()), Unit::kCount},
-                     {"per step", static_cast<double>(c.per_step(ns)), Unit::kNs}};
-  finding.slices = {longest};
+  finding.figures = {
+      {"copies per step", static_cast<double>(copies.count()) / static_cast<double>(c.steps()),
+       Unit::kCount},
+      {"per step", static_cast<double>(c.per_step(copies.ns())), Unit::kNs}};
+  finding.slices = {copies.longest()};
   finding.fix =
       "Keep the data as the model wants it, or convert it in the Dataset, where workers can do it.";
   finding.code = "pictures = pictures.permute(0, 3, 1, 2).contiguous().float()   # once";

@@ -22,12 +22,6 @@ namespace {
 
 constexpr int64_t kLeastBytes = 4096;
 
-bool is_copying(std::string_view name) {
-  constexpr std::array<std::string_view, 5> kNames = {"aten::clone", "aten::contiguous", "aten::to",
-                                                      "aten::_to_copy", "aten::reshape"};
-  return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
-}
-
 bool is_view(std::string_view name) {
   constexpr std::array<std::string_view, 14> kNames = {
       "aten::permute", "aten::transpose", "aten::view",    "aten::reshape",   "aten::t",
@@ -57,11 +51,11 @@ class Copies {
       if (all[i].is_backward || all[i].part == Part::kInput || is_of_input(all[i])) continue;
       const std::string_view name = c_.trace.slice_name(all[i].slice);
       std::optional<Copy> copy;
-      if (is_copying(name)) copy = find_copy(all[i]);
+      if (is_copying_operator(name)) copy = find_copy(all[i]);
       if (!copy) {
         if (is_view(name)) {
           is_permuted |= name == "aten::permute" || name == "aten::transpose";
-        } else if (!is_copying(name)) {
+        } else if (!is_copying_operator(name)) {
           is_after_copy = is_permuted = false;
         }
         continue;
@@ -130,13 +124,6 @@ class Copies {
   std::shared_ptr<const ModelCalls> calls_;
 };
 
-struct CopyWork {
-  uint64_t copies = 0;
-  int64_t ns = 0;
-  int64_t bytes = 0;
-  SliceId longest = kNoSlice;
-};
-
 }  // namespace
 
 void check_redundant_copy(const Case& c, Findings& found) {
@@ -156,40 +143,30 @@ void check_redundant_copy(const Case& c, Findings& found) {
     copies[i].is_in_chain |= permuted[{copies[i].op.step, copies[i].bytes}] >= 2;
   }
 
-  CopyWork sum;
-  std::map<LabelId, int64_t> by_function;
+  OperatorSum sum(c);
+  int64_t bytes = 0;
   for (const Copy& copy : copies) {
     if (!copy.is_in_chain) continue;
-    const int64_t ns = slices.dur_ns[index(copy.op.slice)] +
-                       operators->backward_ns(c.trace, copy.op.slice,
-                                              UserOperators::end_of(c.trace, copy.op.slice));
-    ++sum.copies;
-    sum.ns += ns;
-    sum.bytes += copy.bytes;
-    if (sum.longest == kNoSlice ||
-        slices.dur_ns[index(copy.op.slice)] > slices.dur_ns[index(sum.longest)]) {
-      sum.longest = copy.op.slice;
-    }
-    if (copy.op.call != kNoSlice) by_function[slices.label[index(copy.op.call)]] += ns;
+    sum.add(copy.op, slices.dur_ns[index(copy.op.slice)] +
+                         operators->backward_ns(c.trace, copy.op.slice,
+                                                UserOperators::end_of(c.trace, copy.op.slice)));
+    bytes += copy.bytes;
   }
-  const double share = c.share(sum.ns);
+  const double share = c.share(sum.ns());
   if (share < kLeastAtStake) return;
 
   Finding finding;
   finding.id = "redundant-copy";
   finding.at_stake_fraction = share;
-  const auto most =
-      std::max_element(by_function.begin(), by_function.end(),
-                       [](const auto& a, const auto& b) { return a.second < b.second; });
-  if (most != by_function.end()) finding.where = c.place(most->first);
+  finding.where = sum.where();
   finding.title = in_percent(share) + " of each step copies tensors that are copies already";
   finding.figures = {
-      {"copies per step", static_cast<double>(sum.copies) / static_cast<double>(c.steps()),
+      {"copies per step", static_cast<double>(sum.count()) / static_cast<double>(c.steps()),
        Unit::kCount},
-      {"copied per step", static_cast<double>(sum.bytes) / static_cast<double>(c.steps()),
+      {"copied per step", static_cast<double>(bytes) / static_cast<double>(c.steps()),
        Unit::kBytes},
-      {"per step", static_cast<double>(c.per_step(sum.ns)), Unit::kNs}};
-  finding.slices = {sum.longest};
+      {"per step", static_cast<double>(c.per_step(sum.ns())), Unit::kNs}};
+  finding.slices = {sum.longest()};
   finding.fix = "Keep one type and one layout, and leave out clone() where the tensor is fresh.";
   finding.code = "x = x.permute(0, 2, 3, 1).contiguous()   # no .clone(), no .double().float()";
   found.push_back(std::move(finding));

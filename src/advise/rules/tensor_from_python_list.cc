@@ -64,9 +64,7 @@ int64_t find_other_ns(const Case& c, const std::map<LabelId, Made>& by_function)
   for (const auto& [label, made] : by_function) {
     int64_t own_ns = 0;
     for (const Part part : {Part::kInput, Part::kRest}) {
-      for (const FunctionWork& function : c.work->functions(part)) {
-        if (function.label == label) own_ns += function.own_ns;
-      }
+      if (const FunctionWork* function = c.work->find(label, part)) own_ns += function->own_ns;
     }
     if (static_cast<double>(made.ns) < kMostOfFunction * static_cast<double>(own_ns)) continue;
     other_ns += std::max<int64_t>(0, own_ns - made.ns);
