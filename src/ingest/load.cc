@@ -1,16 +1,23 @@
 #include "ingest/load.h"
 
 #include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "ingest/byte_source.h"
 #include "ingest/chrome_json.h"
 #include "ingest/collapsed.h"
 #include "ingest/megengine_static.h"
 #include "ingest/prof.h"
+#include "ingest/profile_folder.h"
+#include "ingest/run_profiles.h"
 #include "ingest/speedscope.h"
 #include "ingest/sscope.h"
 #include "ingest/torch_memory_timeline.h"
 #include "ingest/trace_paths.h"
+#include "ingest/xplane.h"
+#include "trace/recording.h"
 #include "trace/trace_file.h"
 
 namespace stepscope {
@@ -26,6 +33,7 @@ struct Format {
 constexpr Format kFormats[] = {
     {looks_like_sscope, load_sscope},
     {looks_like_prof, load_prof},
+    {looks_like_xplane, load_xplane},  // before texts: it begins with what may be a new line
     {looks_like_torch_memory_timeline, load_torch_memory_timeline},
     {looks_like_megengine_static, load_megengine_static},
     {looks_like_speedscope, load_speedscope},
@@ -53,12 +61,23 @@ Result<Trace> load_source(ByteSource& source, const LoadOptions& options) {
                        describe(source.peek()) + ")");
 }
 
+// What find_trace_file() gives a folder as itself for: a run, else a profile.
+Result<Trace> load_folder(const std::string& path, const LoadOptions& options) {
+  if (is_run_folder(path)) return load_run_with_profiles(path, options);
+  std::optional<ProfileFolder> profile = find_profile(path);
+  if (!profile) profile = find_newest_profile(path);
+  if (!profile) return Status::error(path + ": its trace files are gone");
+  std::vector<std::string> notes;
+  if (!profile->others.empty()) notes.push_back(describe_choice(*profile));
+  return load_xplane_files(profile->files, path, notes, options);
+}
+
 }  // namespace
 
 Result<Trace> load(const std::string& path, const LoadOptions& options) {
   const Result<std::string> file = find_trace_file(path);
   if (!file) return file.status();
-  if (is_folder(*file)) return load_run(*file);
+  if (is_folder(*file)) return load_folder(*file, options);
   Result<std::unique_ptr<ByteSource>> source = ByteSource::open(*file);
   if (!source) return source.status();
   return load_source(**source, options);

@@ -1,7 +1,7 @@
 // load(): any file that Stepscope knows, to a Trace. The format is found by content, never by name;
-// .gz and .zst are seen through; "-" is standard input; a folder stands for the one trace in it, or
-// for the run that was recorded into it. A new format is one file in this folder and one line in
-// the registry in load.cc.
+// .gz and .zst are seen through; "-" is standard input; a folder stands for the one trace in it,
+// for the run that was recorded into it, or for the newest profile of a TensorBoard log. A new
+// format is one file in this folder and one line in the registry in load.cc.
 //
 //   Result<Trace> trace = load("trace.json.gz", {});
 //   if (!trace) fail(trace.status().message());   // "trace.json.gz: no such file"

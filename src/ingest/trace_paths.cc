@@ -6,6 +6,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "ingest/profile_folder.h"
 #include "trace/recording.h"
 
 namespace stepscope {
@@ -23,16 +24,8 @@ bool has_trace_name(std::string_view name) {
                      [&](std::string_view suffix) { return name.ends_with(suffix); });
 }
 
-}  // namespace
-
-bool is_folder(const std::string& path) {
-  std::error_code error;
-  return path != "-" && fs::is_directory(path, error);
-}
-
-Result<std::vector<std::string>> find_trace_files(const std::string& path) {
-  if (path.empty()) return Status::error("'': an empty name is no file");
-  if (!is_folder(path) || is_run_folder(path)) return std::vector<std::string>{path};
+// The folder's own files whose names are those of traces, in order.
+Result<std::vector<std::string>> list_traces(const std::string& path) {
   std::error_code error;
   std::vector<std::string> files;
   fs::directory_iterator at(path, error);
@@ -43,11 +36,33 @@ Result<std::vector<std::string>> find_trace_files(const std::string& path) {
     }
   }
   if (error) return Status::error(path + ": " + error.message());
-  if (files.empty()) {
-    return Status::error(path +
-                         ": no trace files in this folder (.sscope, .json, .json.gz, .json.zst)");
-  }
   std::sort(files.begin(), files.end());
+  return files;
+}
+
+}  // namespace
+
+bool is_folder(const std::string& path) {
+  std::error_code error;
+  return path != "-" && fs::is_directory(path, error);
+}
+
+Result<std::vector<std::string>> find_trace_files(const std::string& path) {
+  if (path.empty()) return Status::error("'': an empty name is no file");
+  if (!is_folder(path) || is_run_folder(path) || find_profile(path)) {
+    return std::vector<std::string>{path};
+  }
+  Result<std::vector<std::string>> found = list_traces(path);
+  if (!found) return found.status();
+  std::vector<std::string>& files = *found;
+  if (files.empty()) {
+    if (find_newest_profile(path)) return std::vector<std::string>{path};
+    for (const std::string& run : find_log_runs(path)) {  // older ones have a trace.json.gz alone
+      if (auto of_run = list_traces(run); of_run && !of_run->empty()) return of_run;
+    }
+    return Status::error(path + ": no trace files in this folder (.sscope, .xplane.pb, .json, " +
+                         ".json.gz, .json.zst)");
+  }
   return files;
 }
 

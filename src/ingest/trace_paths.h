@@ -1,6 +1,7 @@
-// Which files a user means by a PATH: a file, "-" for standard input, a folder with traces, or the
-// folder of a run. A folder is a run where it holds recordings (trace/recording.h): these are one
-// trace, and what else lies there is not a part of it.
+// Which files a user means by a PATH: a file, "-" for standard input, a folder with traces, the
+// folder of a run, or that of a profile. A folder is a run where it holds recordings
+// (trace/recording.h): these are one trace, and what else lies there is not a part of it. It is a
+// profile where it holds XPlane files, or is a log folder with such profiles (profile_folder.h).
 #pragma once
 
 #include <string>
@@ -10,8 +11,9 @@
 
 namespace stepscope {
 
-// The path itself, also of a run, or the trace files in the folder, by name. Only the folder's own
-// files are looked at, and only at their names: .sscope, .json, .json.gz, .json.zst. Fails with
+// The path itself, also of a run or a profile, or the trace files in the folder, by name. Only the
+// folder's own files are looked at, and only at their names: .sscope, .json, .json.gz, .json.zst;
+// where there are none, those of the newest run of a log folder. Fails with
 // "<path>: no such file" or with "<path>: no trace files in this folder".
 Result<std::vector<std::string>> find_trace_files(const std::string& path);
 
