@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -21,6 +22,8 @@
 #include "trace/trace.h"
 
 namespace stepscope {
+
+class TraceBuilder;
 
 struct TraceWriteOptions {
   int zstd_level = 3;
@@ -37,6 +40,9 @@ struct TraceReadOptions {
   // A column of equal values takes no bytes, so that a small file may claim billions of rows. Above
   // this many rows the remaining blocks count as damaged. Not set: plenty for a file of its size.
   std::optional<uint64_t> max_rows;
+  // Of load_run(): adds what the run's folder holds besides recordings, once these are in the
+  // builder. Its time 0 is `clock_base_ns` after 1970.
+  std::function<void(TraceBuilder& builder, int64_t clock_base_ns)> add_to_run;
 };
 
 // Fails only where this is no .sscope file at all. Damaged, torn or unknown blocks are counted in

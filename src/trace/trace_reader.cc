@@ -57,6 +57,7 @@ class RunLoader {
 
   Trace finish() {
     note_states();
+    if (options_.add_to_run) options_.add_to_run(builder_, clock_base_ns_);
     return std::move(builder_).finish();
   }
 
