@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
 
+    from stepscope._frameworks import Frameworks
+
 FOLDER = "outputs/profiler_results"
 
 
@@ -34,6 +36,8 @@ class Options:
         from_main: bool = False,
         marks_only: bool = False,
         torch: "dict[str, Any] | None" = None,
+        frameworks: list[str] | None = None,
+        window_ns: int = 0,
     ) -> None:
         self.folder = folder
         self.c_calls = c_calls
@@ -47,6 +51,8 @@ class Options:
         self.from_main = from_main
         self.marks_only = marks_only
         self.torch = torch  # what the collector of operators is to do; None: nothing
+        self.frameworks = frameworks or []  # "tensorflow", "jax": whose own profilers are run
+        self.window_ns = window_ns  # for so long, where there are no steps to go by
 
 
 class Session:
@@ -61,21 +67,42 @@ class Session:
         self._is_recording = False
         self._is_tracing = False
         self._is_observing = False
+        self._frameworks: Frameworks | None = None
 
     def start(self) -> None:
         self._follow()
+        if self.options.frameworks:
+            from stepscope._frameworks import Frameworks
+
+            self._frameworks = Frameworks(
+                self, self.options.frameworks, self.options.window_ns / 1e9
+            )
+            self._frameworks.watch()
 
     def stop(self) -> None:
         self._stop_recording()
         self._stop_tracing()
 
     def step(self) -> None:
-        """A training step ends here."""
-        if self._is_recording:
+        """A training step ends here, says the program."""
+        # A framework's profile has the steps for which there is one.
+        if self._is_recording and not (self._frameworks and self._frameworks.has_profiled):
             _core.mark_step(self.step_number)
+        if self._frameworks is not None:
+            self._frameworks.tell_step()
+        else:
+            self.advance()
+
+    def advance(self) -> None:
+        """A training step has ended."""
         self.step_number += 1
         self.schedule.step()
         self._follow()
+
+    def follow_frameworks(self) -> None:
+        """A framework has begun to work."""
+        if self._frameworks is not None:
+            self._frameworks.follow(self._is_recording)
 
     def epoch(self) -> None:
         """An epoch ends here."""
@@ -108,11 +135,14 @@ class Session:
         except Exception:
             self._stop_recording()
             raise
+        self.follow_frameworks()
         if not self.options.from_main:
             _warn_of_others(_core.other_profilers())
 
     def _stop_recording(self) -> None:
         if self._is_recording:
+            if self._frameworks is not None:
+                self._frameworks.follow(False)
             self.toggle_torch(False)
             if self._is_tracing:
                 self._stop_tracing()

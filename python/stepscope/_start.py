@@ -22,9 +22,9 @@ def parse(text: str) -> tuple[_session.Options, int]:
         key, _, value = field.partition("=")
         if key == "command":
             command = int(value)
-        elif key in {"only", "exclude"}:
+        elif key in {"only", "exclude", "frameworks"}:
             getattr(options, key).append(value)
-        elif key in {"max_file_bytes", "min_duration_ns", "epochs"}:
+        elif key in {"max_file_bytes", "min_duration_ns", "epochs", "window_ns"}:
             setattr(options, key, int(value))
         elif key == "c_calls":
             options.c_calls = value == "1"

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -21,6 +20,7 @@
 #include "cli/commands.h"
 #include "cli/find_python.h"
 #include "cli/quantity.h"
+#include "cli/run_folder.h"
 #include "cli/run_report.h"
 
 namespace stepscope::cli {
@@ -29,14 +29,15 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kCommand = "run";
-constexpr const char* kFolder = "outputs/profiler_results";
 constexpr char kFieldSeparator = '\x1f';  // python/stepscope/_start.py
 
 constexpr const char* kDescription = R"(Run a Python program and record every call of it.
 
 The program behaves as with `python`: its output, its exit code, its signals. Threads and child
 processes (fork, subprocess, multiprocessing) are recorded as well. Where it imports PyTorch, so are
-operators, modules, memory, data loading and the phases of its training steps.
+operators, modules, memory, data loading and the phases of its training steps. Where it works with
+TensorFlow or JAX, their own profilers run for some steps, or for some seconds from the first one
+on; what they find is in the run, in a form that TensorBoard opens too.
 
 Examples:
   stepscope run train.py --lr 0.1                 what took the time, at the end
@@ -44,6 +45,7 @@ Examples:
   stepscope run --shapes --no-memory train.py     PyTorch: what operators are called with, no memory
   stepscope run --c-calls -o runs/a train.py      built-in functions too, into the folder runs/a
   stepscope run --steps 10,2,5 train.py           5 steps, after 12 (stepscope.step() ends a step)
+  stepscope run --window 20s train.py             TensorFlow, JAX: 20 seconds instead of 5
   stepscope run --max-size 200MB -m mypackage     a long run: the newest 200 MB are kept
   stepscope run -c 'import json; json.dumps(1)'
   stepscope report runs/a --view tree             more of it afterwards)";
@@ -64,6 +66,9 @@ struct Options {
   bool shapes = false;
   bool no_memory = false;
   double sampling = 1;
+  bool no_tensorflow = false;
+  bool no_jax = false;
+  std::string window = "5s";
 };
 
 // What is run, as the interpreter takes it: SCRIPT ..., -m MODULE ... or -c CODE ...
@@ -74,43 +79,6 @@ std::string name_of(const Program& program) {
   if (program[0] == "-m") return program[1];
   const fs::path path(program[0]);
   return (path.filename().empty() ? path.parent_path() : path).stem().string();
-}
-
-// Of this run alone: a folder with recordings is one run.
-std::string make_folder_name(const Program& program) {
-  const std::time_t now = std::time(nullptr);
-  std::tm local{};
-  ::localtime_r(&now, &local);
-  char text[32];
-  std::strftime(text, sizeof(text), "-%Y%m%d-%H%M%S", &local);
-  const std::string first = std::string(kFolder) + "/" + name_of(program) + text;
-  std::string folder = first;
-  for (int i = 2; fs::exists(folder); ++i) folder = first + "-" + std::to_string(i);
-  return folder;
-}
-
-std::vector<fs::path> find_recordings(const std::string& folder) {
-  std::vector<fs::path> found;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder, error)) {
-    const std::string extension = entry.path().extension().string();
-    if (extension == ".sscope" || extension == ".pool") found.push_back(entry.path());
-  }
-  return found;
-}
-
-Status prepare_folder(const std::string& folder, bool overwrite) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) return Status::error(folder + ": " + error.message());
-  if (::access(folder.c_str(), W_OK) != 0) return Status::error(folder + ": cannot be written");
-  const std::vector<fs::path> earlier = find_recordings(folder);
-  if (earlier.empty()) return {};
-  if (!overwrite) {
-    return Status::error(folder + ": holds a run already; name another folder, or say --overwrite");
-  }
-  for (const fs::path& path : earlier) fs::remove(path, error);
-  return {};
 }
 
 Status check_program(const Program& program) {
@@ -159,6 +127,12 @@ Result<std::string> describe(const Options& options, const std::string& folder) 
   for (const std::string& pattern : options.exclude) fields.add("exclude", pattern);
   if (!options.threads.empty()) fields.add("threads", options.threads);
   if (!options.steps.empty()) fields.add("steps", options.steps);
+  if (!options.no_tensorflow) fields.add("frameworks", "tensorflow");
+  if (!options.no_jax) fields.add("frameworks", "jax");
+  const Result<int64_t> window_ns = parse_duration_ns(options.window);
+  if (!window_ns) return Status::error("--window " + window_ns.status().message());
+  if (*window_ns <= 0) return Status::error("--window " + options.window + ": must be more than 0");
+  fields.add("window_ns", std::to_string(*window_ns));
   if (options.epochs > 0) fields.add("epochs", std::to_string(options.epochs));
   return fields.text();
 }
@@ -189,10 +163,11 @@ int run(const Options& options, const Program& program, const std::string& comma
   if (!python) return print_fault(python.status());
   const auto start_folder = find_start_folder();
   if (!start_folder) return print_fault(start_folder.status());
-  const std::string folder = options.folder.empty() ? make_folder_name(program) : options.folder;
+  const std::string folder =
+      options.folder.empty() ? make_run_folder_name(name_of(program)) : options.folder;
   const auto wanted = describe(options, folder);
   if (!wanted) return print_usage_error(kCommand, wanted.status().message());
-  if (Status status = prepare_folder(folder, options.overwrite); !status)
+  if (Status status = prepare_run_folder(folder, options.overwrite); !status)
     return print_fault(status);
 
   Program arguments = program;
@@ -259,9 +234,11 @@ void add_run(CLI::App& app, Action& action, const std::string& called_as) {
                    "Keep the newest so many bytes (200MB, 1GB) of each process")
       ->type_name("SIZE");
   command
-      ->add_option("--steps", options->steps,
-                   "Record only these training steps: skip WAIT, then warm up for WARMUP, then "
-                   "record ACTIVE; all that REPEAT times (0: on and on; 1 if not given)")
+      ->add_option(
+          "--steps", options->steps,
+          "Record only these training steps: skip WAIT, then warm up for WARMUP, then "
+          "record ACTIVE; all that REPEAT times (0: on and on; 1 if not given). A step ends "
+          "with stepscope.step(); steps of Keras, tf.data and tf.function are found")
       ->check(check_steps)
       ->type_name("WAIT,WARMUP,ACTIVE,REPEAT");
   command->add_option("--epochs", options->epochs, "Record only the first N epochs")
@@ -277,6 +254,14 @@ void add_run(CLI::App& app, Action& action, const std::string& called_as) {
                    "tables are scaled up")
       ->check(CLI::Range(0.0001, 1.0))
       ->type_name("SHARE");
+  command->add_flag("--no-tensorflow", options->no_tensorflow,
+                    "Do not run the profiler of TensorFlow");
+  command->add_flag("--no-jax", options->no_jax, "Do not run the profiler of JAX");
+  command
+      ->add_option("--window", options->window,
+                   "TensorFlow, JAX: how long their profilers run after the first training step "
+                   "where --steps is not given (5s); for 8 steps at least")
+      ->type_name("TIME");
   command
       ->add_option("--python", options->python,
                    "The interpreter; if not given, the one beside this command, else the active "

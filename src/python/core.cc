@@ -26,6 +26,7 @@
 #include "ingest/load.h"
 #include "python/arrow_capsule.h"
 #include "python/call_stats_binding.h"
+#include "python/call_watch.h"
 #include "python/exit_watch.h"
 #include "python/gc_watch.h"
 #include "python/import_watch.h"
@@ -227,6 +228,7 @@ NB_MODULE(_core, m) {
   bind_tracer(m);
   bind_exit_watch(m);
   bind_import_watch(m);
+  bind_call_watch(m);
   bind_gc_watch(m);
   if (!cprofile::add_call_profiler(m.ptr())) throw nb::python_error();
 }
