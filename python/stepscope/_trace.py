@@ -156,6 +156,10 @@ class Trace:
         """What the training thread spent each step on: input, forward, backward, …"""
         return self.view("phases", **options)
 
+    def input(self, **options: Any) -> Table:
+        """Stages of input pipelines (tf.data): what each costs, what is waited for."""
+        return self.view("input", **options)
+
     def modules(self, **options: Any) -> Table:
         """Calls of nn.Module by name."""
         return self.view("modules", **options)

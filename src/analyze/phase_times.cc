@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "analyze/device_phases.h"
+#include "analyze/input_pipelines.h"
 #include "analyze/thread_work.h"
 #include "analyze/training_thread.h"
 
@@ -145,6 +146,7 @@ std::vector<Layer> find_layers(const Trace& trace, const std::vector<Step>& step
   ForwardTimes forward = ForwardFinder(work, backward).find(steps);
 
   layers.emplace_back(Phase::kInput, work.input);
+  layers.emplace_back(Phase::kInput, InputPipelines::of(trace)->find_waiting());
   layers.emplace_back(Phase::kCommunication, work.communication);
   layers.emplace_back(Phase::kCommunication, find_exposed_communication(work));
   layers.emplace_back(Phase::kOptimizer, work.optimizer_backward);

@@ -2,7 +2,7 @@
 // communication, copy, host, idle. Told from the training thread (training_thread.h); every moment
 // counts once, for the first of these that holds at it:
 //
-// - input: the thread is in a DataLoader's __next__.
+// - input: the thread is in a DataLoader's __next__, or a request of a tf.data pipeline waits.
 // - communication: it is in a collective; or a collective runs on another thread of its process
 //   while neither it nor the autograd engine is in an operator (what DDP could not hide).
 // - optimizer, where an optimizer is called from within the backward pass.

@@ -16,6 +16,8 @@ constexpr std::array kViews = {
     View{"steps", "where the time of each training step goes", "", 50, steps, nullptr, true},
     View{"phases", "what the training thread spent each step on: input, forward, backward, …", "",
          50, phases, nullptr, true},
+    View{"input", "stages of input pipelines (tf.data): what each costs, what is waited for", "", 0,
+         input, nullptr},
     View{"operators", "framework operators on the host, by name (--by shape, --by stack)",
          "-self_host_ns", 20, operators, stream_operators, true},
     View{"modules", "calls of nn.Module, by name", "-total_host_ns", 20, modules, nullptr},

@@ -34,7 +34,7 @@ TEST(MakeView, UnknownViewIsAnErrorThatListsTheViews) {
   const auto table = make_view(make_trace(), "operator", {});
   ASSERT_FALSE(table.ok());
   EXPECT_TRUE(table.status().message().starts_with(
-      "unknown view 'operator'; there are: overview, steps, phases, operators"));
+      "unknown view 'operator'; there are: overview, steps, phases, input, operators"));
 }
 
 TEST(MakeView, SortsAndLimitsByTheViewsDefaults) {

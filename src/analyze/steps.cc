@@ -3,14 +3,15 @@
 // communication, runtime, input, cpu_exec; other is the rest. How far a step reaches: step_spans.h.
 //
 // kernel_ns, memcpy_ns, memset_ns: on any device. communication_ns: NCCL's kernels, nccl: and gloo:
-// scopes. runtime_ns: calls of the device's runtime. input_ns: waiting in the DataLoader.
-// cpu_exec_ns: operators on any thread. Annotations by themselves are no work, so a step's Python
-// shows as other.
+// scopes. runtime_ns: calls of the device's runtime. input_ns: waiting in the DataLoader,
+// or for a tf.data pipeline. cpu_exec_ns: operators on any thread. Annotations by themselves are no
+// work, so a step's Python shows as other.
 #include <array>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "analyze/input_pipelines.h"
 #include "analyze/intervals.h"
 #include "analyze/operator_rules.h"
 #include "analyze/slice_filter.h"
@@ -70,6 +71,7 @@ CategoryTimes find_times(const Trace& trace) {
     if (category != kOtherTime) times[category].add(slices.start_ns[row], slices.end_ns(row));
   }
   for (IntervalSet& time : times) time.normalize();
+  times[kInputTime].unite(InputPipelines::of(trace)->find_waiting());
   return times;
 }
 

@@ -19,6 +19,7 @@ Result<Table> operators(const Trace& trace, const TableOptions& options);
 Result<Table> kernels(const Trace& trace, const TableOptions& options);
 Result<Table> steps(const Trace& trace, const TableOptions& options);
 Result<Table> phases(const Trace& trace, const TableOptions& options);
+Result<Table> input(const Trace& trace, const TableOptions& options);
 Result<Table> modules(const Trace& trace, const TableOptions& options);
 Result<Table> devices(const Trace& trace, const TableOptions& options);
 Result<Table> memory(const Trace& trace, const TableOptions& options);

@@ -12,6 +12,7 @@ VIEWS = [
     "overview",
     "steps",
     "phases",
+    "input",
     "operators",
     "modules",
     "kernels",

@@ -18,6 +18,7 @@ VIEWS = [
     "kernels",
     "steps",
     "phases",
+    "input",
     "modules",
     "devices",
     "memory",
