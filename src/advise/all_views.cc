@@ -4,11 +4,13 @@
 #include <vector>
 
 #include "advise/advise.h"
+#include "advise/input_answers.h"
 
 namespace stepscope {
 namespace {
 
 constexpr std::string_view kOverview = "overview";
+constexpr std::string_view kInput = "input";
 
 // After the overview, which is the first.
 std::vector<View> list_views() {
@@ -42,9 +44,9 @@ Result<Table> make_any_view(const Trace& trace, std::string_view name,
   if (view == nullptr) return unknown_view(name, all_views());
   Result<Table> table = make_view(trace, *view, options);
   // It is about the whole trace.
-  if (table && name == kOverview && is_whole(options)) {
-    table->verdict = Advice::of(trace)->verdict.lines;
-  }
+  if (!table || !is_whole(options)) return table;
+  if (name == kOverview) table->verdict = Advice::of(trace)->verdict.lines;
+  if (name == kInput) table->verdict = answer_input_questions(trace);
   return table;
 }
 

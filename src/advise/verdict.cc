@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "advise/finding_text.h"
+#include "analyze/input_pipelines.h"
 #include "analyze/text_value.h"
 
 namespace stepscope {
@@ -39,7 +40,9 @@ std::string bound_of(const Case& c) {
   };
   if (share(Phase::kInput) >= 0.3) return "input";
   if (share(Phase::kCommunication) >= 0.3) return "communication";
-  if (share(Phase::kHost) + share(Phase::kIdle) >= 0.3) return "the host's Python";
+  // A TensorFlow profile has no phases but its input.
+  const bool knows_phases = InputPipelines::of(c.trace)->pipelines.empty();
+  if (knows_phases && share(Phase::kHost) + share(Phase::kIdle) >= 0.3) return "the host's Python";
   return "computation";
 }
 
