@@ -80,6 +80,7 @@ std::vector<Question> make_questions(const Trace& trace) {
       table_of("steps", "steps", {all}),
       table_of("memory by operator", "memory", {{"by", "operator"}, all}),
       table_of("memory by category", "memory", {{"by", "category"}, {"limit", "200000"}}),
+      table_of("input pipelines", "input", {all}),
       flame_of("stacks of annotations", "0", "annotation"),
       table_of("functions of workers", "functions", {{"filter", "^_worker_loop$"}, all}),
       table_of("functions of loaders", "functions",

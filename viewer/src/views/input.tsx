@@ -1,4 +1,5 @@
-// Where batches come from: the DataLoader's stages, what each takes, and which one steps wait for.
+// Where batches come from: the stages of PyTorch's DataLoader or of tf.data, what each takes, and which
+// one steps wait for.
 import { source, useAnswer, version } from "../answer";
 import { Note, Waiting } from "../banner";
 import { textOfFraction, textOfNs } from "../format";
@@ -7,6 +8,7 @@ import { hrefOfSearch, run } from "../state";
 import { cellOf, DataTable } from "../table";
 import { pipelineOf, type InputFigures, type InputPipeline, type Stage } from "./input_stages";
 import { FindingLink } from "./links";
+import { TfData } from "./tf_data";
 import "./views.css";
 
 async function askFigures(signal: AbortSignal): Promise<InputFigures> {
@@ -35,19 +37,27 @@ async function askFigures(signal: AbortSignal): Promise<InputFigures> {
 }
 
 export function Input() {
+  const iterators = useAnswer(
+    (signal) => source.table(run.value, "input", { limit: 0 }, signal),
+    [run.value, version()],
+  );
   const answer = useAnswer(askFigures, [run.value, version()]);
+  if (!iterators.data) return <Waiting answer={iterators} />;
   if (!answer.data) return <Waiting answer={answer} />;
   const figures = answer.data;
   const pipeline = pipelineOf(figures);
-  const about = figures.findings.filter(({ id }) => /^(dataloader|dataset|input|tfdata)-/.test(id));
+  const hasIterators = iterators.data.rows.length > 0;
+  const about = figures.findings.filter(({ id }) =>
+    /^(dataloader|dataset|input|tf-data)-/.test(id),
+  );
   return (
     <section class="view">
-      {pipeline ? (
-        <Pipeline pipeline={pipeline} figures={figures} />
-      ) : (
-        <Note>No DataLoader was recorded in this run.</Note>
+      {hasIterators && <TfData table={iterators.data} />}
+      {pipeline && <Pipeline pipeline={pipeline} figures={figures} />}
+      {!hasIterators && !pipeline && (
+        <Note>Neither a DataLoader nor tf.data was recorded in this run.</Note>
       )}
-      <Findings findings={about} hasPipeline={pipeline !== null} />
+      <Findings findings={about} hasPipeline={hasIterators || pipeline !== null} />
       {pipeline && <DatasetFunctions />}
     </section>
   );
