@@ -38,11 +38,16 @@ void check_tf_data_prefetch(const Case& c, Findings& found) {
   if (prefetch == nullptr) {
     const double new_step_ns = model.step_ns_with_prefetch();
     Finding finding = describe(*input, "tf-data-no-prefetch", new_step_ns, model);
-    finding.title =
-        in_percent(model.wait_share()) +
-        " of each step waits for tf.data, which begins with a batch only when it is "
-        "asked for: with a prefetch the step falls " +
-        times_less(static_cast<int64_t>(model.step_ns()), static_cast<int64_t>(new_step_ns));
+    finding.title = in_percent(model.wait_share()) +
+                    " of each step waits for tf.data, which begins with a batch only when it is "
+                    "asked for";
+    if (finding.at_stake_fraction >= kLeastAtStake) {
+      finding.title +=
+          ": with a prefetch the step falls " +
+          times_less(static_cast<int64_t>(model.step_ns()), static_cast<int64_t>(new_step_ns));
+    } else {
+      finding.is_note = true;  // it will matter once the slow stage is mended
+    }
     finding.fix = "End the pipeline with a prefetch.";
     finding.code = "ds = ds.prefetch(tf.data.AUTOTUNE)";
     found.push_back(std::move(finding));
