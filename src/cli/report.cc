@@ -34,6 +34,7 @@ Examples:
   stepscope report trace.json --view kernels --filter 'gemm|conv' -f csv > kernels.csv
   stepscope report trace.json --view tree --track python --range 1.5s..2s
   stepscope report trace.json --view tree --heaviest       the way to where the time goes
+  stepscope report logs                                    a log folder of TensorFlow or JAX
   stepscope report runs/monday --view findings --fail-on warning
   stepscope report runs/monday --what-if dataloader-in-process --what-if augment=2x
   stepscope report runs/monday --all --format md -o report.md
@@ -235,8 +236,9 @@ void add_report(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(kCommand, "Print what a trace says: operators, steps, …");
   command->description(kDescription);
   command
-      ->add_option("PATH", options->paths,
-                   "Trace files or folders with traces; \"-\" is standard input")
+      ->add_option(
+          "PATH", options->paths,
+          "Trace files, folders with traces, TensorBoard log folders; \"-\" is standard input")
       ->required()
       ->type_name("");
   CLI::Option* view =

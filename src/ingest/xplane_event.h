@@ -17,9 +17,14 @@ enum class ValueType : uint8_t { kNone, kInt, kDouble, kText, kReference, kBytes
 
 struct StatValue {
   uint64_t id = 0;
+  union {
+    uint64_t bits = 0;  // of a number; the id of a reference
+    const char* begin;  // of a text
+  };
+  uint32_t text_bytes = 0;
   ValueType type = ValueType::kNone;
-  uint64_t bits = 0;  // of a number; the id of a reference
-  std::string_view text;
+
+  std::string_view text() const { return {begin, text_bytes}; }
 };
 
 struct Event {
@@ -48,8 +53,13 @@ inline const char* skip_field(const char* at, const char* end) {
   return reader.data().data();
 }
 
+inline void set_text(StatValue& value, std::string_view text) {
+  value.begin = text.data();
+  value.text_bytes = static_cast<uint32_t>(text.size());
+}
+
 // Fields that are read have tags of one byte.
-inline StatValue decode_stat(std::string_view message) {
+inline StatValue decode_any_stat(std::string_view message) {
   StatValue value;
   const char* at = message.data();
   const char* const end = at + message.size();
@@ -69,7 +79,7 @@ inline StatValue decode_stat(std::string_view message) {
         break;
       case stat::kText:
         value.type = ValueType::kText;
-        value.text = read_bytes(at, end);
+        set_text(value, read_bytes(at, end));
         break;
       case stat::kDouble:
         if (end - at < 8) throw protozero::end_of_buffer_exception();
@@ -86,6 +96,23 @@ inline StatValue decode_stat(std::string_view message) {
     }
   }
   return value;
+}
+
+// The same; a small id and then a number, as nearly all are, are taken without a loop.
+inline StatValue decode_stat(std::string_view message) {
+  if (message.size() < 4 || message[0] != stat::kMetadataId || message[1] < 0) {
+    return decode_any_stat(message);
+  }
+  const auto tag = static_cast<uint8_t>(message[2]);
+  if (tag != stat::kInt64 && tag != stat::kUint64 && tag != stat::kReference) {
+    return decode_any_stat(message);
+  }
+  StatValue value;
+  value.id = static_cast<uint8_t>(message[1]);
+  value.type = tag == stat::kReference ? ValueType::kReference : ValueType::kInt;
+  const char* at = message.data() + 3;
+  value.bits = read_varint(at, message.data() + message.size());
+  return at == message.data() + message.size() ? value : decode_any_stat(message);
 }
 
 inline Event decode_event(std::string_view message, std::vector<StatValue>& stats) {

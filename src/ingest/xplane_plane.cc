@@ -2,6 +2,7 @@
 
 #include <simdjson.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <optional>
@@ -24,6 +25,7 @@ constexpr size_t kReleaseBytes = size_t{4} << 20;
 constexpr size_t kMaxTracks = size_t{1} << 20;
 // A damaged event costs an exception; a file of nothing else would take minutes.
 constexpr uint64_t kMaxDamagedEvents = 100'000;
+constexpr size_t kLeastReservedRows = 1 << 16;
 constexpr uint64_t kMaxMetadataStats = 4;
 constexpr LabelId kNoLabel{UINT32_MAX};
 constexpr ArgColumnRef kNoColumn{UINT32_MAX};
@@ -75,6 +77,11 @@ struct LineHead {
   std::string_view shown_name() const { return display_name.empty() ? name : display_name; }
 };
 
+struct UsedColumn {
+  ArgColumnRef column;
+  size_t rows_before_line;
+};
+
 int64_t floor_ps_to_ns(int64_t ps) {
   const int64_t ns = ps / 1000;
   return ns * 1000 > ps ? ns - 1 : ns;
@@ -96,6 +103,7 @@ class PlaneReader::State {
     stat_names_ = {};
     event_names_ = {};
     metadata_stats_.clear();
+    columns_.clear();
     std::vector<LineHead> lines;
     std::vector<std::string_view> stats;
     std::string_view name;
@@ -200,7 +208,7 @@ class PlaneReader::State {
       case ValueType::kDouble:
         return std::to_string(std::bit_cast<double>(value.bits));
       case ValueType::kText:
-        return mend(value.text);
+        return mend(value.text());
       case ValueType::kReference:
         if (const StatName* name = find_stat_name(value.bits)) {
           return std::string(builder_.strings().view(name->name));
@@ -314,27 +322,31 @@ class PlaneReader::State {
     if (!add_track(line)) return;
     line_start_ns_ = clock_.line_start_ns(line.timestamp_ns);
     aggregates_ = 0;
-    // Read once already: what is damaged comes after line.events of these.
-    protozero::pbf_reader reader(line.message.data(), line.message.size());
-    const char* released = line.message.data();
+    line_is_reserved_ = false;
+    for (UsedColumn& used : columns_) {
+      used.rows_before_line = builder_.arg_values(used.column).rows.size();
+    }
+    // Walked once already: what is damaged comes after line.events of these.
+    const char* at = line.message.data();
+    const char* const end = at + line.message.size();
+    const char* released = at;
     for (uint64_t left = line.events; left > 0;) {
-      reader.next();
-      if (reader.tag_and_type() != line::kEvent) {
-        reader.skip();
+      if (static_cast<uint8_t>(*at) != line::kEvent) {
+        at = skip_field(at, end);
         continue;
       }
       --left;
-      const std::string_view event = take_bytes(reader);
-      add_event(event);
+      add_event(read_bytes(++at, end));
       if (starts_.size() < kChunkSlices) continue;
       flush();
-      if (static_cast<size_t>(event.data() - released) >= kReleaseBytes) {
-        release({released, event.data()});
-        released = event.data();
+      reserve_arguments(line.events, line.events - left);
+      if (static_cast<size_t>(at - released) >= kReleaseBytes) {
+        release({released, at});
+        released = at;
       }
     }
     flush();
-    release({released, line.message.data() + line.message.size()});
+    release({released, end});
     if (aggregates_ == 0) return;
     builder_.stats().add(Stat::kEventsSkipped, aggregates_);
     builder_.stats().note("the line '" + line_name_ + "' has sums of events without a time (" +
@@ -377,6 +389,26 @@ class PlaneReader::State {
     builder_.stats().add(Stat::kEventsSkipped);
     ++damaged_events_;
     if (damage_.first == nullptr) damage_.first = message.data();
+  }
+
+  // A line goes on as it begins: columns get the memory for all of it at once, because fresh pages
+  // cost more than what is written to them, each time that a large column grows.
+  void reserve_arguments(uint64_t events, uint64_t events_read) {
+    if (events < 4 * kChunkSlices || std::exchange(line_is_reserved_, true)) return;
+    for (const UsedColumn& used : columns_) {
+      ArgColumn& column = builder_.arg_values(used.column);
+      const uint64_t added = column.rows.size() - used.rows_before_line;
+      size_t rows = used.rows_before_line + added * events / events_read;
+      rows += rows / 64;
+      if (rows <= column.rows.capacity() || rows < kLeastReservedRows) continue;
+      rows = std::max(rows, column.rows.capacity() / 2 * 3);
+      column.rows.reserve(rows);
+      if (column.type == ArgType::kDouble) {
+        column.doubles.reserve(rows);
+      } else {
+        column.ints.reserve(rows);
+      }
+    }
   }
 
   void flush() {
@@ -497,8 +529,13 @@ class PlaneReader::State {
     static constexpr std::array<ArgType, 3> kTypes = {ArgType::kInt, ArgType::kDouble,
                                                       ArgType::kString};
     ArgColumnRef& column = name.columns[type];
-    if (column == kNoColumn) column = builder_.arg_column(name.name, kTypes[type]);
+    if (column == kNoColumn) column = use_column(builder_.arg_column(name.name, kTypes[type]));
     return builder_.arg_values(column);
+  }
+
+  ArgColumnRef use_column(ArgColumnRef column) {
+    columns_.push_back({column, builder_.arg_values(column).rows.size()});
+    return column;
   }
 
   void add_value(ArgColumnRef column, SliceRef slice, StringId value) {
@@ -527,9 +564,9 @@ class PlaneReader::State {
         return name->role == kStepNumber ? kNoRole : name->role;
       }
       case ValueType::kText:
-        if (value.text != name->last_text || value.text.empty()) {
-          name->last_string = intern(value.text);
-          name->last_text = value.text;
+        if (value.text() != name->last_text) {
+          name->last_string = intern(value.text());
+          name->last_text = value.text();
         }
         add_text(*name, row, name->last_string);
         return name->role == kStepNumber ? kNoRole : name->role;
@@ -582,6 +619,7 @@ class PlaneReader::State {
   IdTable<StatName> stat_names_;
   IdTable<EventName> event_names_;
   std::vector<StatValue> metadata_stats_;
+  std::vector<UsedColumn> columns_;
 
   // The line.
   std::string line_name_;
@@ -589,6 +627,7 @@ class PlaneReader::State {
   TrackId track_{0};
   int64_t line_start_ns_ = 0;
   uint64_t aggregates_ = 0;
+  bool line_is_reserved_ = false;
 
   // The event, and the slices that are not in the builder yet.
   std::vector<StatValue> values_;

@@ -1,0 +1,29 @@
+// Arbitrary bytes as an XPlane profile: loaded, every column read, and put through views and a file
+// of our own. A file that is cut must not have more slices than the whole one.
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "analyze/views.h"
+#include "base/check.h"
+#include "ingest/load.h"
+#include "ingest/xplane.h"
+#include "read_trace.h"
+#include "trace/trace.h"
+
+using namespace stepscope;
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  if (!looks_like_xplane(bytes)) return 0;  // another format's fuzzer has it
+  const Result<Trace> trace = load_bytes(bytes, "fuzz");
+  CHECK(trace.ok(), "what looks like a profile is one, be it cut or damaged");
+  fuzz::read_all(*trace);
+  CHECK(trace->stats().get(Stat::kEventsRead) >= trace->slices().size(), "events are counted");
+  for (const char* view : {"overview", "tracks", "steps", "operators", "kernels", "devices"}) {
+    CHECK(make_view(*trace, view, {}).ok(), "every view can be made");
+  }
+  const Result<Trace> cut = load_bytes(bytes.substr(0, size - size / 4), "fuzz");
+  if (cut) CHECK(cut->slices().size() <= trace->slices().size(), "a cut adds nothing");
+  return 0;
+}
