@@ -55,7 +55,7 @@ std::string is_the_cpu_busy(const InputPipelines& input) {
   if (input.cores == 0) return line + std::string(busy) + " threads are at work on average.";
   const double share = input.busy_cores / static_cast<double>(input.cores);
   line += share >= 0.8 ? "Yes" : share >= 0.4 ? "In part" : "No";
-  return line + ": " + busy + " threads are at work on average, and tf.data counts with " +
+  return line + ": " + busy + " threads are at work on average, and tf.data has " +
          std::to_string(input.cores) + (input.cores == 1 ? " core." : " cores.");
 }
 

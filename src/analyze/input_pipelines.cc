@@ -35,6 +35,9 @@ constexpr std::array<std::string_view, 12> kParameters = {
     "cycle_length",      "block_length", "autotune",        "deterministic",
     "max_batch_results", "cpu_budget",   "threadpool_size", "intra_op_parallelism"};
 
+constexpr std::array<std::string_view, 3> kThreadPools = {"tf_Compute",
+                                                          "tf_data_private_threadpool", "tf_numa_"};
+
 template <size_t N>
 bool is_one_of(std::string_view name, const std::array<std::string_view, N>& known) {
   return std::find(known.begin(), known.end(), name) != known.end();
@@ -458,11 +461,23 @@ class Builder {
     return is_one_of(stage.kind(), kHandingOn) ? 0 : self_ns;
   }
 
+  // tf.data tells what it counts with, unless its autotuning is off; its pools have a thread for
+  // each core.
   void find_cores(InputPipelines& result) const {
     for (const Draft& draft : drafts_) {
       if (draft.pipeline.stages.empty()) continue;
       const auto budget = draft.pipeline.stages.front().find_number("cpu_budget");
       result.cores = std::max(result.cores, budget.value_or(0));
+    }
+    if (result.cores > 0) return;
+    std::map<std::pair<uint32_t, std::string_view>, int64_t> threads;
+    for (const Track& track : trace_.tracks()) {
+      const std::string_view name = trace_.string(track.name);
+      for (const std::string_view pool : kThreadPools) {
+        if (!name.starts_with(pool)) continue;
+        int64_t& count = threads[{track.process, pool}];
+        result.cores = std::max(result.cores, ++count);
+      }
     }
   }
 
@@ -694,6 +709,12 @@ std::shared_ptr<const InputPipelines> InputPipelines::of(const Trace& trace) {
 
 const InputPipeline* InputPipelines::asked() const {
   return pipelines.empty() ? nullptr : &pipelines.front();
+}
+
+bool InputPipelines::is_input_bound() const {
+  if (waits.wait_ns <= static_cast<double>(kReadyNs) || waits.share() <= kModerateShare)
+    return false;
+  return asked()->requests.median_ns > kReadyNs || waits.share() > kHighShare;
 }
 
 IntervalSet InputPipelines::find_waiting() const {

@@ -112,7 +112,7 @@ struct InputPipelines {
 
   std::vector<InputPipeline> pipelines;  // those that steps wait for first, by waiting
   StepWaits waits;                       // for all pipelines that the program asks
-  int64_t cores = 0;                     // that tf.data counts with; 0: not told
+  int64_t cores = 0;                     // that tf.data counts with, or threads of its pools
   double element_bytes = 0;              // of what a request gives; 0: not told
   double busy_cores = 0;                 // over the steps: threads at work
   uint64_t orphans = 0;                  // calls of requests that were not recorded
@@ -126,9 +126,8 @@ struct InputPipelines {
   const InputPipeline* working() const;
   // When the program waits for input.
   IntervalSet find_waiting() const;
-  bool is_input_bound() const {
-    return waits.wait_ns > static_cast<double>(kReadyNs) && waits.share() > kModerateShare;
-  }
+  // Waiting is more than chance: most requests wait, or it is much of the time.
+  bool is_input_bound() const;
 };
 
 }  // namespace stepscope

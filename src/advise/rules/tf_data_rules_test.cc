@@ -154,7 +154,7 @@ TEST(TfData, AnswersNameTheSlowStage) {
   ASSERT_EQ(answers.size(), 4u);
   EXPECT_NE(answers[0].find("No: a request takes 208 us"), std::string::npos) << answers[0];
   EXPECT_NE(answers[1].find("No: a batch is begun when it is asked for"), std::string::npos);
-  EXPECT_NE(answers[2].find("tf.data counts with 4 cores"), std::string::npos) << answers[2];
+  EXPECT_NE(answers[2].find("tf.data has 4 cores"), std::string::npos) << answers[2];
   EXPECT_NE(answers[3].find("What is slow? Map"), std::string::npos) << answers[3];
 }
 

@@ -23,7 +23,9 @@ void check_tf_data_slow_source(const Case& c, Findings& found) {
   const InputPipeline& pipeline = model.pipeline();
   const InputStage* slowest = model.slowest();
   if (slowest == nullptr || !is_source(pipeline, pipeline.bottleneck)) return;
-  const double new_step_ns = model.step_ns_with_parallel(pipeline.bottleneck);
+  const bool is_parallel = reads_in_parallel(pipeline, pipeline.bottleneck);
+  const double new_step_ns = is_parallel ? model.step_ns_with_cache(pipeline.bottleneck)
+                                         : model.step_ns_with_parallel(pipeline.bottleneck);
 
   Finding finding = model.make_finding("tf-data-slow-source", *slowest, new_step_ns);
   const std::string reader = call_of_stage(*slowest);
@@ -35,7 +37,7 @@ void check_tf_data_slow_source(const Case& c, Findings& found) {
         "ds = tf.data.Dataset.range(shards).interleave(\n"
         "    lambda i: tf.data.Dataset.from_generator(make, args=[i], output_signature=...),\n"
         "    num_parallel_calls=tf.data.AUTOTUNE, deterministic=False)";
-  } else if (reads_in_parallel(pipeline, pipeline.bottleneck)) {
+  } else if (is_parallel) {
     finding.fix =
         "Files are read side by side already: read more of them at once, keep them nearer or "
         "uncompressed, or cache() what was read if it fits in memory.";
