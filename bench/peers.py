@@ -47,7 +47,25 @@ def hta() -> Callable[[str], int]:
     return load
 
 
-LOADERS = {"json": python_json, "torch_tb_profiler": torch_tb_profiler, "hta": hta}
+def xprof() -> Callable[[str], int]:
+    from xprof.convert import raw_to_tool_data
+
+    def load(path: str) -> int:
+        with tempfile.TemporaryDirectory() as folder:  # it keeps what it worked out beside the file
+            link = os.path.join(folder, "host.xplane.pb")
+            os.symlink(os.path.abspath(path), link)
+            data, _ = raw_to_tool_data.xspace_to_tool_data([link], "input_pipeline_analyzer", {})
+        return len(data)
+
+    return load
+
+
+LOADERS = {
+    "json": python_json,
+    "torch_tb_profiler": torch_tb_profiler,
+    "hta": hta,
+    "xprof": xprof,
+}
 
 
 def main() -> None:

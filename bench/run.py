@@ -1,9 +1,9 @@
 """Measures against peers, limits and the project's goals; `make bench` runs it.
 
-Prints a table of loading traces, one of recording, and those of bench/viewer.py and
-bench/python_tracers.py. CPU time is user + system of the whole process (of other Python tools: of
-the load alone, without imports), the median of interleaved runs, so that a busy machine disturbs
-all alike. Nothing is asserted.
+Prints a table of loading traces, one of recording, and those of bench/viewer.py, bench/xplane.py,
+bench/python_tracers.py and bench/torch_profilers.py. CPU time is user + system of the whole process
+(of other Python tools: of the load alone, without imports), the median of interleaved runs, so that
+a busy machine disturbs all alike. Nothing is asserted.
 
   BENCH_MB             size of the generated trace (300)
   BENCH_REPEATS        runs of stepscope and of the bare simdjson pass (5)
@@ -284,7 +284,8 @@ def main() -> int:
     sys.stdout.flush()
     packed_events = generate_packed(VIEWER_MEGABYTES)
     subprocess.run([PEERS, ROOT / "bench/viewer.py", STEPSCOPE, packed_events, big])
-    status = python_tracers.main()
+    status = subprocess.run([sys.executable, ROOT / "bench/xplane.py"]).returncode
+    status = python_tracers.main() or status
     torch_bench = [STEPSCOPE.parent / "python", "-W", "ignore", ROOT / "bench/torch_profilers.py"]
     return subprocess.run(torch_bench).returncode or status
 
