@@ -44,22 +44,22 @@ demo: build  ## Profile a small PyTorch training run and print what Stepscope sa
 # What is built is built with all cores; then parts that use one core each run side by side.
 CORES := $(JOBS)
 SIDE_BY_SIDE = $(MAKE) --jobs=$(CORES) --output-sync=line JOBS=1
-PYTEST_PARTS := pytest-wheel pytest-viewer $(OTHER_PYTHONS:%=pytest-%) pytest-asan
+PYTEST_PARTS := pytest-wheel pytest-viewer pytest-frameworks $(OTHER_PYTHONS:%=pytest-%) pytest-asan
 
 .PHONY: test
-test:  ## Lint; release, ASan and UBSan tests; 10 s per fuzzer; golden, CLI, Python, wheel, browser tests
+test:  ## Lint; release, ASan and UBSan tests; 10 s per fuzzer; golden, CLI, Python, wheel, browser, TensorFlow tests
 	@rm -rf $(RESULTS) && mkdir -p $(RESULTS)
 	@$(MAKE) lint build build-asan build-fuzz
 	@$(SIDE_BY_SIDE) FUZZ_SECONDS=10 pytest-release $(PYTEST_PARTS) ctest-release ctest-asan vitest fuzz
 	@$(VENV)/bin/python scripts/test_summary.py $(RESULTS)
 
 .PHONY: test-all
-test-all:  ## The same, and TSan, 10 minutes per fuzzer, heavy live tests, TensorBoard
+test-all:  ## The same, and TSan, 3 minutes per fuzzer, heavy live tests, TensorBoard, TensorFlow, JAX
 	@rm -rf $(RESULTS) && mkdir -p $(RESULTS)
 	@$(MAKE) lint build build-asan build-fuzz build-tsan build-benchmarks
-	@$(MAKE) fuzz FUZZ_SECONDS=600
+	@$(MAKE) fuzz FUZZ_SECONDS=180
 	@$(SIDE_BY_SIDE) ctest-release ctest-asan ctest-tsan vitest $(PYTEST_PARTS)
-	@$(MAKE) pytest-all pytest-tensorboard
+	@$(MAKE) pytest-all pytest-tensorboard pytest-frameworks-all
 	@$(VENV)/bin/python scripts/test_summary.py $(RESULTS)
 
 ctest-%: build-%
@@ -81,6 +81,13 @@ pytest-asan: build-asan
 pytest-tensorboard: build
 	@scripts/setup tensorboard
 	.venv-tensorboard/bin/python -m pytest -q -rs --junitxml=$(RESULTS)/pytest-tensorboard.xml tests/tensorboard
+
+# Live, with TensorFlow and JAX in an environment of their own.
+pytest-frameworks: build
+	@scripts/test_frameworks $(RESULTS) -m 'not heavy'
+
+pytest-frameworks-all: build
+	@scripts/test_frameworks $(RESULTS)
 
 pytest-wheel: wheel
 	$(PYTEST) --junitxml=$(RESULTS)/pytest-wheel.xml tests/wheel

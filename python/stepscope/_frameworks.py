@@ -204,9 +204,15 @@ class Frameworks:
 
     def _yield_to_program(self, profiler: Profiler) -> None:
         with self._lock:
+            if profiler not in self._known or self._is_over:
+                return
             self._known = [other for other in self._known if other is not profiler]
-            if profiler in self._running:
-                self._tell(f"the program starts {profiler.title}'s profiler: ours stopped there")
+            is_running = profiler in self._running
+            self._tell(
+                f"the program runs {profiler.title}'s profiler itself: in this run is what "
+                f"{profiler.title} did {'until then' if is_running else 'not'}"
+            )
+            if is_running:
                 self._stop([profiler])
 
     def _forget(self) -> None:
