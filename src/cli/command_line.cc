@@ -156,6 +156,7 @@ int run_command_line(int argc, char** argv) {
   Action action;
   const std::string called_as = argc > 0 ? argv[0] : "stepscope";
   add_run(app, action, called_as);
+  add_record(app, action, called_as);
   add_report(app, action);
   add_view(app, action);
   add_export_html(app, action);
