@@ -89,7 +89,8 @@ Result<Table> input(const Trace& trace, const TableOptions&) {
                           " calls of iterators for requests that were not recorded are left out");
   }
   if (input->waits.is_estimated && input->waits.steps > 0) {
-    table.notes.push_back("no step scopes in this trace: a step is from request to request");
+    table.notes.push_back(
+        "no step scopes in this trace; a step is taken from one request for input to the next");
   }
   return table;
 }

@@ -539,15 +539,12 @@ class Builder {
   std::vector<Interval> find_periods(const InputPipelines& result, bool& is_estimated) const {
     std::vector<Interval> periods;
     const InputPipeline& asked = result.pipelines.front();
-    const std::shared_ptr<const StepSpans> spans = StepSpans::of(trace_);
     std::vector<int64_t> begins;
     int64_t end_ns = 0;
-    if (spans->origin == StepOrigin::kScopes) {
-      for (const Step& step : spans->steps) {
-        if (step.process != asked.process) continue;
-        begins.push_back(step.scope.begin_ns);
-        end_ns = step.scope.end_ns;
-      }
+    for (const Step& step : find_step_scopes(trace_)) {
+      if (step.process != asked.process) continue;
+      begins.push_back(step.scope.begin_ns);
+      end_ns = step.scope.end_ns;
     }
     is_estimated = begins.size() < 2;
     if (is_estimated) {

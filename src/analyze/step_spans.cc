@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "analyze/found_steps.h"
+#include "analyze/input_pipelines.h"
 #include "analyze/launches.h"
 #include "analyze/training_thread.h"
 #include "trace/slice_stream.h"
@@ -28,32 +29,6 @@ std::optional<int64_t> parse_trailing_number(std::string_view name) {
   return number;
 }
 
-std::vector<Step> find_scopes(const Trace& trace) {
-  const std::vector<Label>& labels = trace.labels().all();
-  std::vector<Step> steps;
-  if (std::none_of(labels.begin(), labels.end(),
-                   [](const Label& label) { return label.kind == SliceKind::kStep; })) {
-    return steps;
-  }
-  const SliceColumns& slices = trace.slices();
-  for (uint32_t row = 0; row < slices.size(); ++row) {
-    const Label& label = labels[index(slices.label[row])];
-    if (label.kind != SliceKind::kStep) continue;
-    Step step;
-    step.number = parse_trailing_number(trace.string(label.name)).value_or(-1);
-    step.scope = {slices.start_ns[row], slices.end_ns(row)};
-    step.process = trace.tracks()[index(trace.find_track_of(SliceId{row}))].process;
-    steps.push_back(step);
-  }
-  std::stable_sort(steps.begin(), steps.end(), [](const Step& a, const Step& b) {
-    return a.scope.begin_ns < b.scope.begin_ns;
-  });
-  for (size_t i = 0; i < steps.size(); ++i) {
-    if (steps[i].number < 0) steps[i].number = static_cast<int64_t>(i);
-  }
-  return steps;
-}
-
 void add_found_steps(const Trace& trace, StepSpans& spans) {
   const std::shared_ptr<const TrainingThread> thread = TrainingThread::of(trace);
   for (const Interval& scope : find_steps(trace, *thread)) {
@@ -64,6 +39,21 @@ void add_found_steps(const Trace& trace, StepSpans& spans) {
   }
   spans.origin = StepOrigin::kOptimizers;
   spans.other_ranks = thread->other_ranks();
+}
+
+// A loop asks for a batch in each step.
+void add_steps_of_requests(const Trace& trace, StepSpans& spans) {
+  const std::shared_ptr<const InputPipelines> input = InputPipelines::of(trace);
+  if (input->asked() == nullptr) return;
+  const std::vector<Interval>& requests = input->asked()->waits;
+  for (size_t i = 0; i + 1 < requests.size(); ++i) {
+    Step step;
+    step.number = static_cast<int64_t>(i);
+    step.scope = {requests[i].begin_ns, requests[i + 1].begin_ns};
+    step.process = input->asked()->process;
+    spans.steps.push_back(step);
+  }
+  spans.origin = StepOrigin::kRequests;
 }
 
 std::optional<Step> estimate_step(const Trace& trace) {
@@ -136,9 +126,10 @@ void begin_with_training(const Trace& trace, Step& first) {
 StepSpans find_spans(const Trace& trace, const Launches& launches) {
   StepSpans result;
   std::vector<Step>& steps = result.steps;
-  steps = find_scopes(trace);
+  steps = find_step_scopes(trace);
   if (!steps.empty()) begin_with_training(trace, steps.front());
   if (steps.empty()) add_found_steps(trace, result);
+  if (steps.empty()) add_steps_of_requests(trace, result);
   if (steps.empty()) {
     const auto step = estimate_step(trace);
     if (!step) return result;
@@ -177,6 +168,32 @@ StepSpans find_spans(const Trace& trace, const Launches& launches) {
 
 }  // namespace
 
+std::vector<Step> find_step_scopes(const Trace& trace) {
+  const std::vector<Label>& labels = trace.labels().all();
+  std::vector<Step> steps;
+  if (std::none_of(labels.begin(), labels.end(),
+                   [](const Label& label) { return label.kind == SliceKind::kStep; })) {
+    return steps;
+  }
+  const SliceColumns& slices = trace.slices();
+  for (uint32_t row = 0; row < slices.size(); ++row) {
+    const Label& label = labels[index(slices.label[row])];
+    if (label.kind != SliceKind::kStep) continue;
+    Step step;
+    step.number = parse_trailing_number(trace.string(label.name)).value_or(-1);
+    step.scope = {slices.start_ns[row], slices.end_ns(row)};
+    step.process = trace.tracks()[index(trace.find_track_of(SliceId{row}))].process;
+    steps.push_back(step);
+  }
+  std::stable_sort(steps.begin(), steps.end(), [](const Step& a, const Step& b) {
+    return a.scope.begin_ns < b.scope.begin_ns;
+  });
+  for (size_t i = 0; i < steps.size(); ++i) {
+    if (steps[i].number < 0) steps[i].number = static_cast<int64_t>(i);
+  }
+  return steps;
+}
+
 std::shared_ptr<const StepSpans> StepSpans::of(const Trace& trace) {
   return trace.derived().get<StepSpans>("step spans",
                                         [&] { return find_spans(trace, *Launches::of(trace)); });
@@ -197,6 +214,9 @@ std::vector<std::string> StepSpans::notes() const {
       notes.push_back("the steps are those of one process; optimizers ran in " +
                       std::to_string(other_ranks) + " more");
     }
+  } else if (origin == StepOrigin::kRequests) {
+    notes.push_back(
+        "no step scopes in this trace; a step is taken from one request for input to the next");
   } else if (origin == StepOrigin::kWhole) {
     notes.push_back("no step scopes in this trace; all of its operators are taken as one step");
   }

@@ -12,9 +12,10 @@
 // without
 //   any, and one with less than 0.8 times the pieces of work of the step before.
 // - Without any device work a step is the program's scope, unchanged.
-// - A trace without step scopes has the steps that its optimizers show (found_steps.h). Without
-// these
-//   either it is one step, from its first operator's begin to the last one's end.
+// - A trace without step scopes has the steps that its optimizers show (found_steps.h), or is
+// divided
+//   by its requests for input (input_pipelines.h). Without these either it is one step, from its
+//   first operator's begin to the last one's end.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +31,7 @@ namespace stepscope {
 enum class StepOrigin : uint8_t {
   kScopes,      // the program's own
   kOptimizers,  // found from the loop of optimizer steps
+  kRequests,    // from one request of a tf.data pipeline to the next
   kWhole,       // all operators are one step
 };
 
@@ -40,6 +42,9 @@ struct Step {
   Interval span;         // with its device work
   uint64_t device_slices = 0;
 };
+
+// The program's own step scopes, by time; spans are not set.
+std::vector<Step> find_step_scopes(const Trace& trace);
 
 struct StepSpans {
   std::vector<Step> steps;  // by time

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <optional>
 
+#include "trace/tensorflow_scopes.h"
+
 namespace stepscope::xplane {
 namespace {
 
@@ -61,6 +63,9 @@ EventLabel label_on_host(std::string_view name, std::string_view display_name) {
   if (!type.empty()) return {std::string(type), "tf_op", SliceKind::kOperator, true};
   if (name.starts_with("ThreadpoolListener::")) {
     return {std::string(name), "", SliceKind::kInstant, false, true};
+  }
+  if (name.starts_with("ExecutorState::Process")) {
+    return {std::string(name), kExecutorCategory, SliceKind::kCall, false, true};
   }
   const bool is_function = name.find("::") != std::string_view::npos;
   return {std::string(name), "", is_function ? SliceKind::kCall : SliceKind::kOther, false, true};

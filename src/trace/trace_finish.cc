@@ -10,6 +10,7 @@
 #include "trace/nesting.h"
 #include "trace/prefault.h"
 #include "trace/sort_by_value.h"
+#include "trace/tensorflow_scopes.h"
 #include "trace/torch_scopes.h"
 #include "trace/trace_builder.h"
 
@@ -221,9 +222,10 @@ void TraceBuilder::nest_slices() {
     int64_t end_ns;
     SliceId row;
   };
-  const auto is_user_scope = [&](SliceId row) {
+  const auto may_overlap = [&](SliceId row) {
     const Label& label = data_.labels[slices.label[index(row)]];
-    return data_.strings.view(label.category) == kUserScopeCategory;
+    const std::string_view category = data_.strings.view(label.category);
+    return category == kUserScopeCategory || category == kExecutorCategory;
   };
   std::vector<Open> open;
   uint64_t overlapping = 0;
@@ -235,8 +237,8 @@ void TraceBuilder::nest_slices() {
       const int64_t end_ns = slices.end_ns(row);
       bool overlaps = false;
       while (!open.empty() && !Nesting::holds(open.back().end_ns, start_ns, end_ns)) {
-        overlaps |= start_ns < open.back().end_ns && !is_user_scope(SliceId{row}) &&
-                    !is_user_scope(open.back().row);
+        overlaps |= start_ns < open.back().end_ns && !may_overlap(SliceId{row}) &&
+                    !may_overlap(open.back().row);
         open.pop_back();
       }
       overlapping += overlaps;
