@@ -20,6 +20,7 @@ from stepscope import _core
 
 _RECORDINGS = (".sscope", ".sscope.gz", ".sscope.zst")
 _TRACES = tuple(f".pt.trace.json{packed}" for packed in ("", ".gz", ".zst"))
+_PROFILES = tuple(f".xplane.pb{packed}" for packed in ("", ".gz", ".zst"))
 # Large traces take some hundred megabytes each.
 _MAX_OPEN_RUNS = 8
 _MAX_BODY_BYTES = 64 << 10
@@ -56,6 +57,9 @@ def find_runs(logdir: str) -> Iterator[tuple[str, str]]:
         below = "" if folder == top else os.path.relpath(folder, top)
         is_run = _core.is_run_folder(folder)
         if is_run:
+            yield folder, below or os.path.basename(top)
+            folders[:] = [name for name in folders if name != "plugins"]  # a part of the run
+        elif any(name.endswith(_PROFILES) for name in files):  # of several hosts: one trace
             yield folder, below or os.path.basename(top)
         suffixes = _TRACES if is_run else _TRACES + _RECORDINGS
         for name in sorted(files):

@@ -26,6 +26,7 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 COMMAND = ROOT / ".venv/bin/stepscope"
 PLUGIN = "data/plugin/stepscope"
+PROFILE = ROOT / "tests/data/xplane/prefetch_seqmap_noopt.xplane.pb.gz"
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 
 
@@ -53,8 +54,8 @@ def trace_text(scale: float = 1.0) -> str:
 
 @pytest.fixture(scope="session")
 def logdir(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    """A job of two workers in the layout of torch.profiler's handler, a recording, a converted
-    file, one that is broken, and what must not be shown."""
+    """A job of two workers in the layout of torch.profiler's handler, a profile of TensorFlow's, a
+    recording, a converted file, one that is broken, and what must not be shown."""
     folder = tmp_path_factory.mktemp("logdir")
     job = folder / "resnet" / "plugins" / "profile" / "monday"
     job.mkdir(parents=True)
@@ -63,6 +64,9 @@ def logdir(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
         gzip.compress(trace_text(0.5).encode())
     )
     (job / "broken.1.pt.trace.json").write_text('{"traceEvents": [{"ph"')
+    profile = folder / "tf" / "plugins" / "profile" / "2026_11_16_10_00_00"
+    profile.mkdir(parents=True)
+    shutil.copy(PROFILE, profile / "vm.xplane.pb.gz")
     subprocess.run(
         [COMMAND, "convert", job / "worker0.1623143089861.pt.trace.json", folder / "kept.sscope"],
         check=True,

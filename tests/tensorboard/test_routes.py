@@ -10,6 +10,7 @@ from .conftest import COMMAND, PLUGIN, Board, StartBoard, trace_text
 MONDAY = "resnet/plugins/profile/monday"
 WORKER0 = f"{MONDAY}/worker0.1623143089861"
 WORKER1 = f"{MONDAY}/worker1.1623143089870"
+PROFILE = "tf/plugins/profile/2026_11_16_10_00_00"
 
 
 def test_tensorboard_lists_the_tab(board: Board) -> None:
@@ -20,7 +21,17 @@ def test_tensorboard_lists_the_tab(board: Board) -> None:
 
 
 def test_runs_are_those_of_the_logdir_and_none_that_a_link_leads_to(board: Board) -> None:
-    assert set(board.runs()) == {WORKER0, WORKER1, f"{MONDAY}/broken.1", "kept", "recorded"}
+    runs = {WORKER0, WORKER1, f"{MONDAY}/broken.1", "kept", "recorded", PROFILE}
+    assert set(board.runs()) == runs
+
+
+def test_profile_of_tensorflow_is_one_run_and_shows_its_pipeline(board: Board) -> None:
+    run = board.runs()[PROFILE]["id"]
+    answer = board.api("table", run=run, view="input", limit=0).json()
+    names = [column["name"] for column in answer["columns"]]
+    rows = [dict(zip(names, row, strict=True)) for row in answer["rows"]]
+    assert [row["name"] for row in rows if row["is_bottleneck"]] == ["Map"]
+    assert len(answer["verdict"]) == 4
 
 
 def test_run_is_loaded_when_it_is_asked_for(start_board: StartBoard, logdir: pathlib.Path) -> None:

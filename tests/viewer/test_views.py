@@ -11,6 +11,8 @@ from .command_tables import assert_same, rows_of
 from .conftest import Command, OpenPage, Server
 from .screen import Screen, wait_until
 
+PROFILE = pathlib.Path(__file__).parent.parent / "data/xplane/prefetch_seqmap_noopt.xplane.pb.gz"
+
 
 def is_drawn(screen: Screen, canvas: Any) -> bool:
     """Is there more than ground and lines on it?"""
@@ -355,3 +357,20 @@ def test_a_trace_of_torch_profiler_shows_the_commands_figures(
     screen.tab("Steps")
     expected = rows_of(stepscope, "report", trace, "--view", "phases", "--limit", 0)
     assert_same(screen.rows("Steps"), expected)
+
+
+def test_input_shows_the_iterators_of_tf_data(
+    open_page: OpenPage, serve: Callable[..., Server]
+) -> None:
+    screen = open_page(serve(PROFILE), view="input")
+    questions = screen.page.get_by_role("list", name="Questions about the input")
+    questions.wait_for()
+    lines = questions.get_by_role("listitem").all_inner_texts()
+    assert [line[:3] for line in lines] == ["1. ", "2. ", "3. ", "4. "]
+    assert "What is slow? Map " in lines[3]
+    stages = screen.page.get_by_role("list", name="Pipeline host 0").get_by_role("listitem")
+    names = [text.split("\n")[0] for text in stages.all_inner_texts()]
+    assert names == ["Range", "Map", "BatchV2", "Prefetch", "Root"]
+    assert stages.nth(1).get_by_text("bottleneck").is_visible()
+    table = screen.rows("Iterators")
+    assert [row["name"] for row in table] == list(reversed(names))
