@@ -47,8 +47,9 @@ void check_tf_data_slow_map(const Case& c, Findings& found) {
   const double new_step_ns =
       has_more_cores ? model.step_ns_with_parallel(stage) : model.step_ns_with_cache(stage);
   Finding finding = model.make_finding("tf-data-slow-map", *slowest, new_step_ns);
-  finding.title += ", on " + std::to_string(std::max<int64_t>(threads, 1)) +
-                   (threads > 1 ? " threads" : " thread");
+  const double used = model.pipeline().sections[slowest->section].threads;
+  finding.title += used > 1 ? ", on " + std::to_string(static_cast<int64_t>(used)) + " threads"
+                            : ", on one thread";
   if (has_more_cores) {
     finding.fix = "There are " + std::to_string(model.cores()) + " cores: let tf.data use them.";
     finding.code = "ds = ds.map(f, num_parallel_calls=tf.data.AUTOTUNE)";
