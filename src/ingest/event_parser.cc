@@ -236,6 +236,7 @@ class EventParser::Impl {
   }
 
   Place parse_event(Place at) {
+    if (first_char(at) == '}') return at + 1;  // with "{}" TensorFlow ends its list
     RawEvent event;
     std::string_view name;
     std::string_view category;

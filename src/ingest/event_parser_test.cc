@@ -105,10 +105,18 @@ TEST(EventParser, StringAndFloatTimesAreExact) {
 TEST(EventParser, AnEventWithoutATimeOrAPhaseIsCounted) {
   const Trace trace = load_json(R"([
     {"ph":"X","name":"a","ts":NaN}, {"ph":"X","name":"b"}, {"name":"c","ts":1}, {"ph":"","ts":1},
-    {"ph":5,"ts":1}, {}, {"ph":"X","name":"good","ts":1}, {"ph":"X","name":"d","ts":null}])");
+    {"ph":5,"ts":1}, {"ph":"X","name":"good","ts":1}, {"ph":"X","name":"d","ts":null}])");
   EXPECT_EQ(slices_as_text(trace), "good 1000+0\n");
-  EXPECT_EQ(stat(trace, Stat::kEventsRead), 8u);
-  EXPECT_EQ(stat(trace, Stat::kEventsSkipped), 7u);
+  EXPECT_EQ(stat(trace, Stat::kEventsRead), 7u);
+  EXPECT_EQ(stat(trace, Stat::kEventsSkipped), 6u);
+}
+
+TEST(EventParser, TheEmptyObjectAtTheEndOfTensorFlowsListIsNoEvent) {
+  const Trace trace = load_json(R"({"displayTimeUnit":"ns","traceEvents":[
+    {"ph":"X","name":"train","ts":1,"dur":2,"args":{"step_num":"5"}},{}]})");
+  EXPECT_EQ(slices_as_text(trace), "train 1000+2000\n");
+  EXPECT_EQ(stat(trace, Stat::kEventsRead), 1u);
+  EXPECT_FALSE(trace.stats().has_faults());
 }
 
 TEST(EventParser, EscapesInNamesAreUndone) {

@@ -225,7 +225,8 @@ class PlaneReader::State {
   void for_each_stat(const std::vector<std::string_view>& stats, OnStat&& on_stat) {
     for (const std::string_view message : stats) {
       try {
-        const StatValue value = decode_stat(message);
+        StatValue value;
+        decode_stat(message, value);
         if (const StatName* name = find_stat_name(value.id)) {
           on_stat(builder_.strings().view(name->name), value);
         }
@@ -327,22 +328,23 @@ class PlaneReader::State {
       used.rows_before_line = builder_.arg_values(used.column).rows.size();
     }
     // Walked once already: what is damaged comes after line.events of these.
-    const char* at = line.message.data();
-    const char* const end = at + line.message.size();
-    const char* released = at;
+    Cursor cursor(line.message);
+    const char* const end = line.message.data() + line.message.size();
+    const char* released = line.message.data();
     for (uint64_t left = line.events; left > 0;) {
-      if (static_cast<uint8_t>(*at) != line::kEvent) {
-        at = skip_field(at, end);
+      if (!cursor.take_tag(line::kEvent)) {
+        (void)cursor.take_tag();
+        cursor.skip_after_tag();
         continue;
       }
       --left;
-      add_event(read_bytes(++at, end));
+      add_event(cursor.take_bytes(), end);
       if (starts_.size() < kChunkSlices) continue;
       flush();
       reserve_arguments(line.events, line.events - left);
-      if (static_cast<size_t>(at - released) >= kReleaseBytes) {
-        release({released, at});
-        released = at;
+      if (static_cast<size_t>(cursor.place() - released) >= kReleaseBytes) {
+        release({released, cursor.place()});
+        released = cursor.place();
       }
     }
     flush();
@@ -353,11 +355,12 @@ class PlaneReader::State {
                           std::to_string(aggregates_) + "); they are left out");
   }
 
-  void add_event(std::string_view message) {
+  // The message lies within the line, which ends at line_end.
+  void add_event(std::string_view message, const char* line_end) {
     if (damaged_events_ >= kMaxDamagedEvents) return builder_.stats().add(Stat::kEventsSkipped);
     Event event;
     try {
-      event = decode_event(message, values_);
+      decode_event(message, line_end, event, values_);
     } catch (const protozero::exception&) {
       skip_damaged(message);
       return;
@@ -508,13 +511,14 @@ class PlaneReader::State {
     name.first_stat = static_cast<uint32_t>(metadata_stats_.size());
     try {
       for (const std::string_view message : stats) {
-        metadata_stats_.push_back(decode_stat(message));
+        decode_stat(message, metadata_stats_.emplace_back());
         if (metadata_stats_.back().type == ValueType::kBytes) {
           metadata_stats_.resize(name.first_stat);
           return;
         }
       }
     } catch (const protozero::exception&) {
+      metadata_stats_.pop_back();
       builder_.stats().add(Stat::kValuesSkipped);
     }
     name.stat_count = static_cast<uint16_t>(metadata_stats_.size() - name.first_stat);
@@ -542,7 +546,29 @@ class PlaneReader::State {
     builder_.add_string(column, slice, value);
   }
 
+  // The few instructions that most stats take; all others go the long way.
   StatRole add_argument(SliceRef slice, const StatValue& value) {
+    const StatName* name = stat_names_.find(value.id);
+    if (name == nullptr || name->role != kNoRole) return add_any_argument(slice, value);
+    if (value.type == ValueType::kInt && name->columns[0] != kNoColumn) {
+      ArgColumn& column = builder_.arg_values(name->columns[0]);
+      column.rows.push_back(SliceId{index(slice)});
+      column.ints.push_back(static_cast<int64_t>(value.bits));
+      return kNoRole;
+    }
+    if (value.type == ValueType::kReference && name->columns[2] != kNoColumn) {
+      const StatName* text = stat_names_.find(value.bits);
+      if (text != nullptr && text->is_resolved) {
+        ArgColumn& column = builder_.arg_values(name->columns[2]);
+        column.rows.push_back(SliceId{index(slice)});
+        column.ints.push_back(index(text->name));
+        return kNoRole;
+      }
+    }
+    return add_any_argument(slice, value);
+  }
+
+  [[gnu::noinline]] StatRole add_any_argument(SliceRef slice, const StatValue& value) {
     StatName* name = find_stat_name(value.id);
     if (name == nullptr) {
       builder_.stats().add(Stat::kValuesSkipped);

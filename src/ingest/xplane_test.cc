@@ -93,6 +93,24 @@ TEST(Xplane, StatsOfEveryTypeAreArguments) {
   EXPECT_EQ(notes_of(trace), "stats that are bytes are no arguments: 'bytes'\n");
 }
 
+TEST(Xplane, NumbersOfEveryLengthAreReadAsTheyAre) {
+  PlaneForTests plane("/host:CPU");
+  LineForTests& line = plane.line(1, "t");
+  std::vector<int64_t> values;
+  for (int bit = 0; bit < 64; ++bit) {
+    for (const uint64_t value :
+         {uint64_t{1} << bit, (uint64_t{1} << bit) - 1, ~uint64_t{0} << bit}) {
+      values.push_back(static_cast<int64_t>(value));
+      line.event("a", 1000 * static_cast<int64_t>(values.size()), 1).stat("k", value);
+    }
+  }
+  const Trace trace = load_profile(plane);
+  const ArgColumn* column = trace.find_args("k", ArgType::kInt);
+  ASSERT_NE(column, nullptr);
+  ASSERT_EQ(column->rows.size(), values.size());
+  for (size_t i = 0; i < values.size(); ++i) EXPECT_EQ(column->ints[i], values[i]) << i;
+}
+
 TEST(Xplane, NamesMayComeBeforeTheLinesOrAfterThem) {
   const auto make = [](bool names_first) {
     PlaneForTests plane("/host:CPU");
@@ -140,7 +158,7 @@ TEST(Xplane, EventsOfAHostAreLabelledByWhatTheyAre) {
                                                 "time.sleep|python_function|python",
                                                 "$||other",
                                                 "ThreadpoolListener::Record||instant",
-                                                "ExecutorState::Process||call",
+                                                "ExecutorState::Process|executor|call",
                                                 "cuLaunchKernel|cuda_runtime|runtime",
                                                 "moment||instant",
                                                 "Iterator::Root|tf_data|other",
