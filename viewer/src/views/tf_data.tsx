@@ -86,7 +86,13 @@ function Box({ table, row }: { table: TableAnswer; row: Cell[] }) {
           </span>
         ))}
       {isBottleneck && <span class="mark">bottleneck</span>}
-      <a href={hrefOfSearch(longName)}>on the timeline</a>
+      <a href={hrefOfSearch(patternOf(longName))}>on the timeline</a>
     </div>
   );
+}
+
+// All instances of a stage: Interleave[3]::TFRecord for Interleave::TFRecord.
+export function patternOf(longName: string): string {
+  const parts = longName.split("::").map((part) => part.replace(/[[\]\\^$.*+?(){}|]/g, "\\$&"));
+  return `/^${parts.join("(\\[\\d+\\])?::")}$/`;
 }
