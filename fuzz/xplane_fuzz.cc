@@ -1,5 +1,5 @@
-// Arbitrary bytes as an XPlane profile: loaded, every column read, and put through views and a file
-// of our own. A file that is cut must not have more slices than the whole one.
+// Arbitrary bytes as an XPlane profile: loaded and every column read; one in eight goes through
+// views, and is cut, which must not add a slice.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -20,6 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   CHECK(trace.ok(), "what looks like a profile is one, be it cut or damaged");
   fuzz::read_all(*trace);
   CHECK(trace->stats().get(Stat::kEventsRead) >= trace->slices().size(), "events are counted");
+  if (data[size - 1] % 8 != 0) return 0;  // the rest takes most of the time
   for (const char* view : {"overview", "tracks", "steps", "operators", "kernels", "devices"}) {
     CHECK(make_view(*trace, view, {}).ok(), "every view can be made");
   }

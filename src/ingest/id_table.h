@@ -4,6 +4,7 @@
 //
 //   IdTable<Metadata> table;
 //   table.add(id, metadata);      // the last one of an id wins
+//   table.settle();               // after the last one
 //   Metadata* found = table.find(id);
 #pragma once
 
@@ -20,17 +21,28 @@ template <typename T>
 class IdTable {
  public:
   void add(uint64_t id, T thing) {
-    const auto place = static_cast<uint32_t>(things_.size());
+    ids_.push_back(id);
     things_.push_back(std::move(thing));
-    if (id < kDenseAhead + 4 * things_.size()) {
-      if (id >= dense_.size()) dense_.resize(std::max<size_t>(id + 1, 2 * dense_.size()), kNone);
-      dense_[id] = place;
-    } else {
-      sparse_.try_emplace(id, place).value = place;
-    }
   }
 
-  // Null where there is none. Valid until the next add().
+  void settle() {
+    const uint64_t end = kDenseAhead + 4 * ids_.size();
+    uint64_t dense_end = 0;
+    for (const uint64_t id : ids_) {
+      if (id < end) dense_end = std::max(dense_end, id + 1);
+    }
+    dense_.assign(dense_end, kNone);
+    for (uint32_t place = 0; place < ids_.size(); ++place) {
+      if (ids_[place] < dense_end) {
+        dense_[ids_[place]] = place;
+      } else {
+        sparse_.try_emplace(ids_[place], place).value = place;
+      }
+    }
+    ids_ = {};
+  }
+
+  // Null where there is none.
   T* find(uint64_t id) {
     if (id < dense_.size() && dense_[id] != kNone) return &things_[dense_[id]];
     const uint32_t* place = sparse_.find(id);
@@ -40,8 +52,9 @@ class IdTable {
 
  private:
   static constexpr uint32_t kNone = UINT32_MAX;
-  static constexpr uint64_t kDenseAhead = 4096;
+  static constexpr uint64_t kDenseAhead = 256;
 
+  std::vector<uint64_t> ids_;  // by thing, until settle()
   std::vector<T> things_;
   std::vector<uint32_t> dense_;
   FlatMap sparse_;

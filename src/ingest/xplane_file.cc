@@ -23,9 +23,8 @@ constexpr size_t kLeastGivenBackBytes = size_t{64} << 10;
 constexpr size_t kMaxNoteBytes = 300;
 
 // When the first line was written, as far as that is a time since 1970; else 0.
-int64_t absolute_start_ns(std::string_view line) {
+int64_t absolute_start_ns(std::string_view line, wire::Damage& ignored) {
   int64_t timestamp_ns = 0;
-  wire::Damage ignored;
   wire::for_each_field(line, ignored, [&](protozero::pbf_reader& reader) {
     if (reader.tag_and_type() == wire::line::kTimestampNs) {
       timestamp_ns = reader.get_int64();
@@ -42,6 +41,8 @@ int64_t absolute_start_ns(std::string_view line) {
 // The profile_start_time among a plane's stats; 0 where it is not there.
 class TaskEnvironment {
  public:
+  explicit TaskEnvironment(wire::Damage& ignored) : ignored_(ignored) {}
+
   void read(std::string_view plane) {
     wire::for_each_field(plane, ignored_, [&](protozero::pbf_reader& reader) {
       if (reader.tag_and_type() == wire::plane::kStatMetadata) {
@@ -98,7 +99,7 @@ class TaskEnvironment {
     values_.push_back(value);
   }
 
-  wire::Damage ignored_;
+  wire::Damage& ignored_;
   std::optional<uint64_t> start_id_;
   std::vector<std::pair<uint64_t, int64_t>> values_;
 };
@@ -108,14 +109,13 @@ struct PlaneHead {
   int64_t absolute_start_ns = 0;
 };
 
-PlaneHead read_head(std::string_view plane) {
+PlaneHead read_head(std::string_view plane, wire::Damage& ignored) {
   PlaneHead head;
-  wire::Damage ignored;
   wire::for_each_field(plane, ignored, [&](protozero::pbf_reader& reader) {
     if (reader.tag_and_type() == wire::plane::kName) {
       head.name = wire::take_bytes(reader);
     } else if (reader.tag_and_type() == wire::plane::kLine) {
-      const int64_t ns = absolute_start_ns(wire::take_message(reader, ignored));
+      const int64_t ns = absolute_start_ns(wire::take_message(reader, ignored), ignored);
       if (ns != 0 && (head.absolute_start_ns == 0 || ns < head.absolute_start_ns)) {
         head.absolute_start_ns = ns;
       }
@@ -169,9 +169,9 @@ void XplaneFile::find_start() {
     }
     if (reader.tag_and_type() != wire::space::kPlane) return false;
     const std::string_view plane = wire::take_message(reader, ignored);
-    const PlaneHead head = read_head(plane);
+    const PlaneHead head = read_head(plane, ignored);
     if (head.name == "Task Environment") {
-      TaskEnvironment environment;
+      TaskEnvironment environment(ignored);
       environment.read(plane);
       if (start_ns_ == 0) start_ns_ = std::max<int64_t>(0, environment.start_ns());
     }

@@ -23,8 +23,6 @@ constexpr size_t kChunkSlices = 8192;
 constexpr size_t kReleaseBytes = size_t{4} << 20;
 // A track takes a hundred bytes, and a line of one event four in a file.
 constexpr size_t kMaxTracks = size_t{1} << 20;
-// A damaged event costs an exception; a file of nothing else would take minutes.
-constexpr uint64_t kMaxDamagedEvents = 100'000;
 constexpr size_t kLeastReservedRows = 1 << 16;
 constexpr uint64_t kMaxMetadataStats = 4;
 constexpr LabelId kNoLabel{UINT32_MAX};
@@ -100,12 +98,34 @@ class PlaneReader::State {
       : builder_(builder), clock_(clock), damage_(damage), options_(std::move(options)) {}
 
   bool read(std::string_view message, int64_t pid) {
+    const Parts parts = read_parts(message);
+    add_metadata(parts.stats);
+    uint64_t events = 0;
+    for (const LineHead& line : parts.lines) events += line.events;
+    if (events == 0) return false;
+    if (events > builder_.slice_count()) builder_.reserve_slices(builder_.slice_count() + events);
+    process_ = builder_.add_new_process({pid});
+    builder_.process(process_).name = builder_.string(options_.prefix + name_);
+    add_device(parts.stats);
+    for (const LineHead& line : parts.lines) {
+      if (line.events > 0) read_line(line);
+    }
+    return true;
+  }
+
+ private:
+  struct Parts {
+    std::vector<LineHead> lines;
+    std::vector<std::string_view> stats;
+  };
+
+  // All of the plane but the events. Names come last in the file.
+  Parts read_parts(std::string_view message) {
+    Parts parts;
     stat_names_ = {};
     event_names_ = {};
     metadata_stats_.clear();
     columns_.clear();
-    std::vector<LineHead> lines;
-    std::vector<std::string_view> stats;
     std::string_view name;
     for_each_field(message, damage_, [&](protozero::pbf_reader& reader) {
       switch (reader.tag_and_type()) {
@@ -113,7 +133,7 @@ class PlaneReader::State {
           name = take_bytes(reader);
           return true;
         case plane::kLine:
-          lines.push_back({take_message(reader, damage_)});
+          parts.lines.push_back({take_message(reader, damage_)});
           return true;
         case plane::kEventMetadata:
           add_named(take_bytes(reader), event_names_);
@@ -122,33 +142,23 @@ class PlaneReader::State {
           add_named(take_bytes(reader), stat_names_);
           return true;
         case plane::kStat:
-          stats.push_back(take_bytes(reader));
+          parts.stats.push_back(take_bytes(reader));
           return true;
         default:
           return false;
       }
     });
+    stat_names_.settle();
+    event_names_.settle();
     name_ = mend(name);
     role_ = role_of_plane(name_);
-    add_metadata(stats);
-    uint64_t events = 0;
-    for (LineHead& line : lines) {
+    for (LineHead& line : parts.lines) {
       read_head(line);
-      events += line.events;
       release(line.message);
     }
-    if (events == 0) return false;
-    if (events > builder_.slice_count()) builder_.reserve_slices(builder_.slice_count() + events);
-    process_ = builder_.add_new_process({pid});
-    builder_.process(process_).name = builder_.string(options_.prefix + name_);
-    add_device(stats);
-    for (const LineHead& line : lines) {
-      if (line.events > 0) read_line(line);
-    }
-    return true;
+    return parts;
   }
 
- private:
   // An entry of a plane's map from ids to names. The name is read when it is first needed: a plane
   // may have more of them than events.
   template <typename Named>
@@ -224,6 +234,7 @@ class PlaneReader::State {
   template <typename OnStat>
   void for_each_stat(const std::vector<std::string_view>& stats, OnStat&& on_stat) {
     for (const std::string_view message : stats) {
+      if (damage_.is_hopeless()) return;
       try {
         StatValue value;
         decode_stat(message, value);
@@ -231,6 +242,7 @@ class PlaneReader::State {
           on_stat(builder_.strings().view(name->name), value);
         }
       } catch (const protozero::exception&) {
+        damage_.add(message.data());
         builder_.stats().add(Stat::kValuesSkipped);
       }
     }
@@ -357,13 +369,13 @@ class PlaneReader::State {
 
   // The message lies within the line, which ends at line_end.
   void add_event(std::string_view message, const char* line_end) {
-    if (damaged_events_ >= kMaxDamagedEvents) return builder_.stats().add(Stat::kEventsSkipped);
+    if (damage_.is_hopeless()) return builder_.stats().add(Stat::kEventsSkipped);
     Event event;
     try {
       decode_event(message, line_end, event, values_);
     } catch (const protozero::exception&) {
-      skip_damaged(message);
-      return;
+      damage_.add(message.data());
+      return builder_.stats().add(Stat::kEventsSkipped);
     }
     if (event.is_aggregate) {
       ++aggregates_;
@@ -386,12 +398,6 @@ class PlaneReader::State {
     starts_.push_back(start_ns);
     durs_.push_back(static_cast<uint32_t>(std::min<int64_t>(dur_ns, DurationColumn::kLong)));
     labels_.push_back(label);
-  }
-
-  void skip_damaged(std::string_view message) {
-    builder_.stats().add(Stat::kEventsSkipped);
-    ++damaged_events_;
-    if (damage_.first == nullptr) damage_.first = message.data();
   }
 
   // A line goes on as it begins: columns get the memory for all of it at once, because fresh pages
@@ -519,6 +525,7 @@ class PlaneReader::State {
       }
     } catch (const protozero::exception&) {
       metadata_stats_.pop_back();
+      damage_.add(name.message.data());
       builder_.stats().add(Stat::kValuesSkipped);
     }
     name.stat_count = static_cast<uint16_t>(metadata_stats_.size() - name.first_stat);
@@ -635,7 +642,6 @@ class PlaneReader::State {
   const PlaneOptions options_;
   ArgColumnRef op_name_ = kNoColumn;
   ArgColumnRef correlation_ = kNoColumn;
-  uint64_t damaged_events_ = 0;
   bool has_bytes_ = false;
 
   // The plane.

@@ -87,14 +87,23 @@ inline std::string_view take_bytes(protozero::pbf_reader& reader) {
   return {view.data(), view.size()};
 }
 
-// What could not be read of a file.
+// What could not be read of a file. Each damaged message costs an exception, and a file of nothing
+// else would take minutes: after so many the rest is not looked into.
 struct Damage {
+  static constexpr uint64_t kMaxMessages = 100'000;
+
+  uint64_t messages = 0;
   uint64_t bytes = 0;
   const char* first = nullptr;
 
-  void add(const char* at, size_t lost_bytes) {
-    bytes += lost_bytes == 0 ? 1 : lost_bytes;
+  bool is_hopeless() const { return messages >= kMaxMessages; }
+  void add(const char* at) {
+    ++messages;
     if (first == nullptr || at < first) first = at;
+  }
+  void add(const char* at, size_t lost_bytes) {
+    add(at);
+    bytes += lost_bytes == 0 ? 1 : lost_bytes;
   }
 };
 
@@ -116,6 +125,7 @@ template <typename OnField>
 void for_each_field(std::string_view message, Damage& damage, OnField&& on_field) {
   protozero::pbf_reader reader(message.data(), message.size());
   const char* field = message.data();
+  if (damage.is_hopeless()) return;
   try {
     while (reader.next()) {
       if (!on_field(reader)) reader.skip();
