@@ -105,8 +105,9 @@ OperatorRules::OperatorRules(const StringPool& strings, const LabelTable& labels
     old_names |= category == "Operator";
     new_names |= category == "cpu_op" || category == "user_annotation";
     has_operators_ |= label.kind == SliceKind::kOperator;
-    // Only our tracer calls anything so.
-    is_recording_ |= category == "nn_module" || category == "phase";
+    // Only our tracer calls anything so, and the readers of XPlane files.
+    is_recording_ |= category == "nn_module" || category == "phase" || category == "tf_op" ||
+                     category == "xla_op";
   }
   is_legacy_ = old_names && !new_names;
   entries_.reserve(labels.size());

@@ -13,8 +13,7 @@
 //   runtime calls, whose time is taken off the self time of the operator that made them.
 //
 // - Our own recordings follow torch.profiler's too, but have a view of their own for functions:
-// Python
-//   calls, modules and the marks of phases are no rows.
+//   Python calls, modules, steps and the marks of phases are no rows. So do TensorFlow's and JAX's.
 //
 // In all, a scope whose only child has its own name is one call with it (a dispatcher's detour),
 // and device work belongs to the innermost operator or annotation that its launch was made in.

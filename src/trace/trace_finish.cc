@@ -225,7 +225,8 @@ void TraceBuilder::nest_slices() {
   const auto may_overlap = [&](SliceId row) {
     const Label& label = data_.labels[slices.label[index(row)]];
     const std::string_view category = data_.strings.view(label.category);
-    return category == kUserScopeCategory || category == kExecutorCategory;
+    return category == kUserScopeCategory || category == kExecutorCategory ||
+           label.kind == SliceKind::kStep;
   };
   std::vector<Open> open;
   uint64_t overlapping = 0;
