@@ -133,7 +133,7 @@ class PlaneReader::State {
           name = take_bytes(reader);
           return true;
         case plane::kLine:
-          parts.lines.push_back({take_message(reader, damage_)});
+          add_line(take_message(reader, damage_), parts);
           return true;
         case plane::kEventMetadata:
           add_named(take_bytes(reader), event_names_);
@@ -157,6 +157,15 @@ class PlaneReader::State {
       release(line.message);
     }
     return parts;
+  }
+
+  void add_line(std::string_view message, Parts& parts) {
+    if (parts.lines.size() + builder_.tracks().size() < kMaxTracks) {
+      parts.lines.push_back({message});
+    } else if (!std::exchange(has_left_out_lines_, true)) {
+      builder_.stats().note("more than " + std::to_string(kMaxTracks) +
+                            " lines; the others are left out");
+    }
   }
 
   // An entry of a plane's map from ids to names. The name is read when it is first needed: a plane
@@ -307,13 +316,7 @@ class PlaneReader::State {
     });
   }
 
-  bool add_track(const LineHead& line) {
-    if (builder_.tracks().size() >= kMaxTracks) {
-      builder_.stats().add(Stat::kEventsSkipped, line.events);
-      builder_.stats().note("more than " + std::to_string(kMaxTracks) +
-                            " lines; the others are left out");
-      return false;
-    }
+  void add_track(const LineHead& line) {
     line_name_ = mend(line.shown_name());
     const LinePlace place = place_of_line(role_, line_name_, line.id);
     line_role_ = place.role;
@@ -327,12 +330,11 @@ class PlaneReader::State {
       track.stream = place.stream;
     }
     track_ = builder_.add_track(track);
-    return true;
   }
 
   void read_line(const LineHead& line) {
     builder_.stats().add(Stat::kEventsRead, line.events);
-    if (!add_track(line)) return;
+    add_track(line);
     line_start_ns_ = clock_.line_start_ns(line.timestamp_ns);
     aggregates_ = 0;
     line_is_reserved_ = false;
@@ -643,6 +645,7 @@ class PlaneReader::State {
   ArgColumnRef op_name_ = kNoColumn;
   ArgColumnRef correlation_ = kNoColumn;
   bool has_bytes_ = false;
+  bool has_left_out_lines_ = false;
 
   // The plane.
   std::string name_;
