@@ -53,7 +53,7 @@ class Trace:
 
     @property
     def format(self) -> str:
-        """What the file was: "Kineto JSON", "Chrome JSON", "sscope", …"""
+        """What the file was: "Kineto JSON", "XPlane", "Chrome JSON", "sscope", …"""
         return self._core.format
 
     @property
