@@ -33,10 +33,28 @@ bool has_other_threads(const Trace& trace) {
   return threads > 1;
 }
 
-bool has_operators(const Trace& trace) {
+template <typename Is>
+bool has_label(const Trace& trace, Is&& is) {
   const auto& labels = trace.labels().all();
-  return std::any_of(labels.begin(), labels.end(),
-                     [](const Label& label) { return label.kind == SliceKind::kOperator; });
+  return std::any_of(labels.begin(), labels.end(), is);
+}
+
+bool has_operators(const Trace& trace) {
+  return has_label(trace, [](const Label& l) { return l.kind == SliceKind::kOperator; });
+}
+
+// The views that have something to say of it.
+const char* list_views(const Trace& trace) {
+  const auto is_of = [&](std::string_view category) {
+    return has_label(trace, [&](const Label& l) { return trace.string(l.category) == category; });
+  };
+  if (is_of("tf_data")) return "findings | input | steps | operators | functions | tree | tracks";
+  if (is_of("tf_op") || is_of("xla_op"))
+    return "findings | steps | operators | functions | tree | tracks";
+  if (has_operators(trace)) {
+    return "findings | phases | operators | modules | memory | functions | tree";
+  }
+  return "findings | functions | tree | callers | callees | tracks";
 }
 
 void print_overview(const Trace& trace) {
@@ -79,15 +97,12 @@ void print_run_report(const std::string& folder) {
     print_remark(trace.status().message());
     return;
   }
-  const bool is_torch = has_operators(*trace);
-  is_torch ? print_overview(*trace) : print_verdict(*trace);
+  has_operators(*trace) ? print_overview(*trace) : print_verdict(*trace);
   print_functions(*trace);
   const std::string run = shell_quote(folder);
   print_remark("the run is in " + folder);
   print_remark("look into it in the browser: stepscope view " + run);
-  print_remark("more tables: stepscope report " + run + " --view " +
-               (is_torch ? "findings | phases | operators | modules | memory | functions | tree"
-                         : "findings | functions | tree | callers | callees | tracks"));
+  print_remark("more tables: stepscope report " + run + " --view " + list_views(*trace));
 }
 
 }  // namespace stepscope::cli
