@@ -357,6 +357,18 @@ TEST(Xplane, AnEventThatCanNotBeReadIsSkippedWithItsArguments) {
   EXPECT_NE(notes_of(trace).find("cut or damaged"), std::string::npos);
 }
 
+TEST(Xplane, AfterTooMuchDamageTheRestIsNotLookedInto) {
+  PlaneForTests plane("/host:CPU");
+  LineForTests& line = plane.line(1, "t");
+  line.event("before", 0, 1000);
+  for (int i = 0; i < 100'000; ++i) line.event("bad", 0, 1000).raw("\x22\x7f");
+  line.event("after", 2000, 1000);
+  const Trace trace = load_profile(SpaceForTests().add(plane).bytes());
+  EXPECT_EQ(trace.slices().size(), 1u);
+  EXPECT_EQ(stat(trace, Stat::kEventsRead), 100'002u);
+  EXPECT_EQ(stat(trace, Stat::kEventsSkipped), 100'001u);
+}
+
 // Every prefix of a good profile: nothing crashes, what is whole is kept, and it is said.
 TEST(Xplane, ACutFileKeepsWhatIsBeforeTheCut) {
   PlaneForTests plane("/host:CPU");
