@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "analyze/views.h"
+#include "advise/all_views.h"
 #include "base/check.h"
 #include "ingest/load.h"
 #include "ingest/xplane.h"
@@ -21,8 +21,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   fuzz::read_all(*trace);
   CHECK(trace->stats().get(Stat::kEventsRead) >= trace->slices().size(), "events are counted");
   if (data[size - 1] % 8 != 0) return 0;  // the rest takes most of the time
-  for (const char* view : {"overview", "tracks", "steps", "operators", "kernels", "devices"}) {
-    CHECK(make_view(*trace, view, {}).ok(), "every view can be made");
+  for (const char* view : {"overview", "tracks", "steps", "phases", "input", "findings",
+                           "operators", "kernels", "devices"}) {
+    CHECK(make_any_view(*trace, view, {}).ok(), "every view can be made");
   }
   const Result<Trace> cut = load_bytes(bytes.substr(0, size - size / 4), "fuzz");
   if (cut) CHECK(cut->slices().size() <= trace->slices().size(), "a cut adds nothing");
