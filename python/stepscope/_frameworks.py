@@ -3,7 +3,7 @@
 With --steps they run while the recording does. Else they start with the first training work and
 run until WINDOW after the first step has ended, but for MIN_STEPS steps, and at most PATIENCE times
 the window. A step ends the window where steps are found, and a thread of ours elsewhere: there the
-time counts from the last compilation.
+time counts from the last compilation, and the profilers run once more if steps come later.
 
 What goes wrong here is one line at the end of the program, and nothing to it."""
 
@@ -44,6 +44,7 @@ class Frameworks:
         self._running: list[Profiler] = []
         self._at_work: set[str] = set()
         self._is_over = False
+        self._waits_for_steps = False  # the window is over, and there were none
         self._has_timer = False
         self._stretch = 0
         self._started_s = self._counted_from_s = 0.0
@@ -79,12 +80,14 @@ class Frameworks:
     # What the StepFinder tells.
 
     def on_work(self, framework: str) -> None:
-        if self._is_over:
+        has_steps = self._steps.has_source
+        if self._is_over or (self._waits_for_steps and not has_steps):
             return
         with self._lock:
-            if not self._steps.has_source:
+            if not has_steps:
                 self._counted_from_s = time.monotonic()
-            if framework not in self._at_work:
+            if framework not in self._at_work or self._waits_for_steps:
+                self._waits_for_steps = False
                 if self._has_schedule and not self._at_work:
                     _thread.start_new_thread(self._wait_for_steps, ())
                 self._at_work.add(framework)
@@ -99,7 +102,8 @@ class Frameworks:
             number = self._session.step_number if is_whole else None
             self._try(self._running[0].end_step, number)
         if is_whole:
-            self._session.advance()
+            if fault := self._try(self._session.advance):
+                self._tell(fault)
             self._check_window()
 
     # Starting and stopping.
@@ -136,7 +140,6 @@ class Frameworks:
                 self._tell(f"what {profiler.title} did is lost: its profiler did not stop: {fault}")
         if not self._running:
             self._stretch += 1
-            self._is_over = not self._has_schedule
 
     def _folder_of(self, profiler: Profiler) -> str:
         """TensorBoard takes it for a run. One for each process and stretch: the names of profiles
@@ -170,8 +173,12 @@ class Frameworks:
                     return
                 now_s = time.monotonic()
                 is_long_enough = now_s - self._counted_from_s >= self._window_s
-                if self._has_run_out(now_s) or (is_long_enough and not self._steps.has_source):
+                has_run_out = self._has_run_out(now_s)
+                if self._steps.has_source and has_run_out:
                     self.finish()
+                elif not self._steps.has_source and (is_long_enough or has_run_out):
+                    self._stop(self._running)
+                    self._waits_for_steps = True
 
     def _wait_for_steps(self) -> None:
         """--steps was given, and perhaps nothing shows where they are."""

@@ -144,6 +144,22 @@ def test_window_of_time_ends_the_profile(record: Record) -> None:
 
 
 @pytest.mark.heavy
+def test_work_long_before_the_training_does_not_take_its_window(record: Record) -> None:
+    text = """
+        import time
+        import tensorflow as tf
+
+        tf.function(lambda x: x + 1)(1)
+        time.sleep(2)
+        for element in tf.data.Dataset.range(30):
+            pass
+    """
+    run = record(text, "--window", "300ms")
+    assert len(run.profiles) == 2
+    assert len(run.steps()) >= 28
+
+
+@pytest.mark.heavy
 def test_steps_that_the_program_marks_are_its_own(record: Record) -> None:
     text = """
         import tensorflow as tf
