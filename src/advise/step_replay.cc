@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "analyze/int_args.h"
 #include "analyze/intervals.h"
 #include "analyze/steady_steps.h"
 
@@ -22,28 +23,6 @@ bool is_wait(const Trace& trace, const Label& label) {
   if (label.kind != SliceKind::kRuntime) return false;
   return trace.string(label.name).find("Synchronize") != std::string_view::npos;
 }
-
-// The values of an integer argument, for rows that are asked for in ascending order.
-class IntArgs {
- public:
-  IntArgs(const Trace& trace, std::string_view key, uint32_t first_row)
-      : column_(trace.find_args(key, ArgType::kInt)) {
-    if (column_ == nullptr) return;
-    at_ = static_cast<size_t>(
-        std::lower_bound(column_->rows.begin(), column_->rows.end(), SliceId{first_row}) -
-        column_->rows.begin());
-  }
-  std::optional<int64_t> find(uint32_t row) {
-    if (column_ == nullptr) return std::nullopt;
-    while (at_ < column_->rows.size() && index(column_->rows[at_]) < row) ++at_;
-    if (at_ == column_->rows.size() || index(column_->rows[at_]) != row) return std::nullopt;
-    return column_->ints[at_];
-  }
-
- private:
-  const ArgColumn* column_;
-  size_t at_ = 0;
-};
 
 // The first row of a track that begins at or after a moment.
 uint32_t find_row(const Trace& trace, const Track& track, int64_t time_ns) {

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "analyze/int_args.h"
 #include "base/saturating.h"
 
 namespace stepscope {
@@ -23,24 +24,6 @@ Role role_of(std::string_view name) {
   }
   return Role::kNone;
 }
-
-// The integers of one argument, asked for in order of rows.
-class IntArgs {
- public:
-  IntArgs(const Trace& trace, std::string_view key)
-      : column_(trace.find_args(key, ArgType::kInt)) {}
-
-  std::optional<int64_t> find(uint32_t row) {
-    if (column_ == nullptr) return std::nullopt;
-    while (at_ < column_->rows.size() && index(column_->rows[at_]) < row) ++at_;
-    if (at_ == column_->rows.size() || index(column_->rows[at_]) != row) return std::nullopt;
-    return column_->ints[at_];
-  }
-
- private:
-  const ArgColumn* column_;
-  size_t at_ = 0;
-};
 
 class Collector {
  public:
