@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-COMMAND = ROOT / ".venv/bin/stepscope"
+COMMAND = pathlib.Path(os.environ.get("STEPSCOPE_BIN", ROOT / ".venv/bin/stepscope")).absolute()
 # What the frameworks log of themselves, and what they do not find, is none of the tests' business.
 ENVIRONMENT = os.environ | {"TF_CPP_MIN_LOG_LEVEL": "3", "JAX_PLATFORMS": "cpu"}
 
