@@ -242,7 +242,8 @@ void append_header(std::string& out, const std::vector<FittedColumn>& columns, b
 void append_footer(std::string& out, const Table& table, const std::vector<std::string>& dropped,
                    const TextStyle& style) {
   std::vector<std::string> lines;
-  if (table.rows() == 0) lines.push_back("no rows");
+  const bool is_verdict_alone = table.columns().empty() && !table.verdict.empty();
+  if (table.rows() == 0 && !is_verdict_alone) lines.push_back("no rows");
   if (!dropped.empty()) {
     std::string names;
     for (const std::string& name : dropped) names += (names.empty() ? "" : ", ") + name;

@@ -111,6 +111,27 @@ TEST(TfData, SlowParallelMapOnAllCoresIsToBeCheaper) {
   EXPECT_GT(finding->at_stake_fraction, 0.8);
 }
 
+TEST(TfData, SlowMapBelowACacheIsOnlyNoted) {
+  HandMadeInput in;
+  const std::string cache = "Iterator::Root::MemoryCache", map = cache + "::ParallelMapV2";
+  for (int i = 0; i < kSteps; ++i) {
+    const int64_t at = 1000 * (i + 1);
+    in.step(at, 1000);
+    in.set(in.call("main", "Iterator::Root", 1, 0, at, 900), "cpu_budget", int64_t{1});
+    in.call("main", cache, 2, 1, at + 1, 890);
+    in.call("main", map, 3, 2, at + 2, 880);
+    in.consume("main", "ParallelMap", 10 + i, at + 880);
+    in.produce("runner", "ParallelMap", 10 + i, at + 2, 10);
+    in.call("runner", map + "::Range", 4, 3, at + 2, 2);
+    in.run("runner", "RunAsync", 100 + i, at + 5, 1);
+    in.execute("pool", 100 + i, at + 6, 800);
+  }
+  const auto finding = find(check_tf_data_slow_map, in.finish());
+  ASSERT_TRUE(finding);
+  EXPECT_TRUE(finding->is_note);
+  EXPECT_EQ(finding->at_stake_fraction, 0);
+}
+
 TEST(TfData, SlowFilesAndGenerators) {
   const Trace files = make({.read = 200, .has_prefetch = true});
   EXPECT_EQ(ids_of(files), Ids{"tf-data-slow-source"});

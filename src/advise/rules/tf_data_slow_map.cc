@@ -24,6 +24,14 @@ std::string cache_advice(const InputPipelines& input) {
   return text + ", ";
 }
 
+// The result is kept already: only the first epoch has to wait for it.
+bool is_below_cache(const InputPipeline& pipeline, uint32_t stage) {
+  for (uint32_t at = stage; at != kNoStage; at = pipeline.stages[at].parent) {
+    if (pipeline.stages[at].name.find("Cache") != std::string::npos) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 void check_tf_data_slow_map(const Case& c, Findings& found) {
@@ -53,6 +61,10 @@ void check_tf_data_slow_map(const Case& c, Findings& found) {
   if (has_more_cores) {
     finding.fix = "There are " + std::to_string(model.cores()) + " cores: let tf.data use them.";
     finding.code = "ds = ds.map(f, num_parallel_calls=tf.data.AUTOTUNE)";
+  } else if (is_below_cache(model.pipeline(), stage)) {
+    finding.at_stake_fraction = 0;
+    finding.is_note = true;
+    finding.fix = "Its result is kept by cache(): later epochs do not wait for it.";
   } else {
     finding.fix = "It has the cores that there are: " + cache_advice(*input) +
                   "batch before the map and let the function work on whole batches, do it once "
