@@ -16,7 +16,7 @@ namespace {
 using namespace stepscope;
 
 // A few bytes may stand for millions of rows, which is right but slow.
-constexpr TraceReadOptions kOptions = {.verify_checksums = false, .max_rows = 60'000};
+const TraceReadOptions kOptions = {.verify_checksums = false, .max_rows = 60'000};
 
 void check_slices(const Trace& trace) {
   const SliceColumns& slices = trace.slices();
