@@ -9,7 +9,8 @@
 #include <unordered_map>
 
 #include "analyze/input_calls.h"
-#include "analyze/step_spans.h"
+#include "analyze/input_waits.h"
+#include "analyze/quantile.h"
 #include "base/saturating.h"
 
 namespace stepscope {
@@ -70,54 +71,6 @@ std::string last_part(std::string_view long_name) {
   return std::string(at == long_name.npos ? long_name : long_name.substr(at + 2));
 }
 
-int64_t quantile(std::vector<int64_t>& values, double q) {
-  if (values.empty()) return 0;
-  const auto at = std::min(values.size() - 1, static_cast<size_t>(q * double(values.size())));
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(at), values.end());
-  return values[at];
-}
-
-InputRequests describe(const std::vector<Interval>& waits) {
-  InputRequests requests;
-  std::vector<int64_t> durations;
-  for (const Interval& wait : waits) durations.push_back(wait.end_ns - wait.begin_ns);
-  requests.count = durations.size();
-  if (durations.empty()) return requests;
-  std::vector<int64_t> typical(durations.begin() + (durations.size() > 2 ? 1 : 0), durations.end());
-  requests.median_ns = quantile(durations, 0.5);
-  requests.p95_ns = quantile(durations, 0.95);
-  requests.max_ns = *std::max_element(durations.begin(), durations.end());
-  std::sort(typical.begin(), typical.end());
-  if (typical.size() > 4) typical.resize(typical.size() - (typical.size() + 19) / 20);
-  requests.typical_ns =
-      std::accumulate(typical.begin(), typical.end(), 0.0) / static_cast<double>(typical.size());
-  return requests;
-}
-
-// Threads that run a stage's function.
-double threads_of(const InputStage& stage, int64_t cores) {
-  int64_t threads = stage.find_number("parallelism").value_or(0);
-  if (threads <= 0) threads = cores;
-  if (cores > 0) threads = std::min(threads, cores);
-  return static_cast<double>(std::max<int64_t>(threads, 1));
-}
-
-void find_bottleneck(InputPipeline& pipeline) {
-  pipeline.bottleneck = kNoStage;
-  const auto slowest = std::max_element(
-      pipeline.sections.begin(), pipeline.sections.end(),
-      [](const InputSection& a, const InputSection& b) { return a.batch_ns < b.batch_ns; });
-  const auto section = static_cast<uint32_t>(slowest - pipeline.sections.begin());
-  for (uint32_t i = 0; i < pipeline.stages.size(); ++i) {
-    const InputStage& stage = pipeline.stages[i];
-    if (stage.section != section || stage.batch_work_ns() <= 0) continue;
-    const uint32_t best = pipeline.bottleneck;
-    if (best == kNoStage || stage.batch_work_ns() > pipeline.stages[best].batch_work_ns()) {
-      pipeline.bottleneck = i;
-    }
-  }
-}
-
 class Builder {
  public:
   explicit Builder(const Trace& trace)
@@ -141,7 +94,7 @@ class Builder {
     link_devices();
     for (Draft& draft : drafts_) result.pipelines.push_back(std::move(draft.pipeline));
     sort_pipelines(result);
-    find_waits(result);
+    find_step_waits(trace_, result);
     return result;
   }
 
@@ -398,7 +351,7 @@ class Builder {
     InputPipeline& pipeline = draft.pipeline;
     std::sort(pipeline.waits.begin(), pipeline.waits.end(),
               [](const Interval& a, const Interval& b) { return a.begin_ns < b.begin_ns; });
-    pipeline.requests = describe(pipeline.waits);
+    pipeline.requests = describe_requests(pipeline.waits);
     for (size_t i = 0; i < pipeline.stages.size(); ++i) {
       InputStage& stage = pipeline.stages[i];
       stage.p95_ns = quantile(draft.stages[i].durations, 0.95);
@@ -509,7 +462,7 @@ class Builder {
         const int64_t alone_ns = working.total_ns();
         working.intersect(waiting);
         // It is asked for nothing but what the device pipeline waits for, or is ahead of it.
-        if (working.total_ns() * 4 > alone_ns) host.pipeline.feeds = device;
+        if (working.total_ns() > alone_ns / 4) host.pipeline.feeds = device;
       }
     }
   }
@@ -533,102 +486,6 @@ class Builder {
       if (sorted.back().feeds) sorted.back().feeds = place[*sorted.back().feeds];
     }
     all = std::move(sorted);
-  }
-
-  // Steps from begin to begin: a loop may ask for its input before the scope of its step.
-  std::vector<Interval> find_periods(const InputPipelines& result, bool& is_estimated) const {
-    std::vector<Interval> periods;
-    const InputPipeline& asked = result.pipelines.front();
-    std::vector<int64_t> begins;
-    int64_t end_ns = 0;
-    for (const Step& step : find_step_scopes(trace_)) {
-      if (step.process != asked.process) continue;
-      begins.push_back(step.scope.begin_ns);
-      end_ns = step.scope.end_ns;
-    }
-    is_estimated = begins.size() < 2;
-    if (is_estimated) {
-      begins.clear();
-      for (const Interval& wait : asked.waits) begins.push_back(wait.begin_ns);
-      end_ns = begins.empty() ? 0 : begins.back();
-    }
-    for (size_t i = 0; i < begins.size(); ++i) {
-      const int64_t next_ns = i + 1 < begins.size() ? begins[i + 1] : end_ns;
-      if (next_ns > begins[i]) periods.push_back({begins[i], next_ns});
-    }
-    return periods;
-  }
-
-  void find_waits(InputPipelines& result) const {
-    if (result.pipelines.empty()) return;
-    StepWaits& waits = result.waits;
-    const std::vector<Interval> periods = find_periods(result, waits.is_estimated);
-    if (periods.empty()) return;
-    const IntervalSet waiting = result.find_waiting();
-    const IntervalTotals totals(waiting);
-
-    struct OneStep {
-      int64_t dur_ns, wait_ns;
-    };
-    std::vector<OneStep> steps;
-    for (const Interval& period : periods) {
-      steps.push_back({period.end_ns - period.begin_ns, totals.ns_in(period)});
-    }
-    // The first one warms up; after a pause (a validation, a checkpoint) a step seems long; and the
-    // slowest twentieth is chance.
-    if (steps.size() > 2) steps.erase(steps.begin());
-    std::vector<int64_t> durations;
-    for (const OneStep& step : steps) durations.push_back(step.dur_ns);
-    const int64_t longest_ns = 4 * quantile(durations, 0.5);
-    std::erase_if(steps, [&](const OneStep& step) { return step.dur_ns > longest_ns; });
-    std::sort(steps.begin(), steps.end(),
-              [](const OneStep& a, const OneStep& b) { return a.wait_ns < b.wait_ns; });
-    if (steps.size() > 4) steps.resize(steps.size() - (steps.size() + 19) / 20);
-    for (const OneStep& step : steps) {
-      waits.step_ns += static_cast<double>(step.dur_ns);
-      waits.wait_ns += static_cast<double>(step.wait_ns);
-    }
-    waits.steps = steps.size();
-    if (waits.steps > 0) {
-      waits.step_ns /= static_cast<double>(waits.steps);
-      waits.wait_ns /= static_cast<double>(waits.steps);
-    }
-    result.busy_cores =
-        find_busy_cores(result.pipelines, {periods.front().begin_ns, periods.back().end_ns});
-  }
-
-  // Threads of the process that run operators, executors or iterators on average.
-  double find_busy_cores(const std::vector<InputPipeline>& pipelines,
-                         const Interval& window) const {
-    const uint32_t process = pipelines.front().process;
-    std::vector<uint8_t> is_work;
-    for (const Label& label : trace_.labels().all()) {
-      const std::string_view name = trace_.string(label.name);
-      is_work.push_back(label.kind == SliceKind::kOperator ||
-                        name.starts_with("ExecutorState::Process"));
-    }
-    double busy_ns = 0;
-    for (const Track& track : trace_.tracks()) {
-      if (track.process != process || track.kind != TrackKind::kThread) continue;
-      int64_t from_ns = window.begin_ns;
-      for (uint32_t row = track.first_slice; row < track.first_slice + track.slice_count; ++row) {
-        if (!is_work[index(slices_.label[row])]) continue;
-        const int64_t begin_ns = std::max(slices_.start_ns[row], from_ns);
-        const int64_t end_ns = std::min(slices_.end_ns(row), window.end_ns);
-        if (end_ns <= begin_ns) continue;
-        busy_ns += static_cast<double>(end_ns - begin_ns);
-        from_ns = end_ns;
-      }
-    }
-    for (const InputPipeline& pipeline : pipelines) {
-      if (pipeline.is_device || pipeline.process != process) continue;
-      for (const InputStage& stage : pipeline.stages) {
-        if (stage.is_async || stage.function_runs > 0) continue;
-        busy_ns += static_cast<double>(stage.self_ns);
-      }
-    }
-    const auto window_ns = static_cast<double>(window.end_ns - window.begin_ns);
-    return window_ns > 0 ? busy_ns / window_ns : 0;
   }
 
   const Trace& trace_;
@@ -668,35 +525,6 @@ const InputStage* InputPipeline::find_prefetch() const {
     return stage.depth == 1 && stage.name == "Prefetch";
   });
   return at == stages.end() ? nullptr : &*at;
-}
-
-void InputPipeline::find_sections(int64_t cores) {
-  constexpr double kManyThreads = 64;  // sources wait more than they compute
-  sections.assign(1, {});
-  std::vector<uint32_t> section_below(stages.size(), 0);
-  for (uint32_t i = 0; i < stages.size(); ++i) {
-    InputStage& stage = stages[i];
-    stage.section = stage.parent == kNoStage ? 0 : section_below[stage.parent];
-    section_below[i] = stage.section;
-    if (!stage.is_async) {
-      sections[stage.section].batch_ns += stage.batch_work_ns() / sections[stage.section].threads;
-      continue;
-    }
-    const std::string_view kind = stage.kind();
-    InputSection below{0, 1, i, false};
-    if (kind == "ParallelInterleave" || kind == "LegacyParallelInterleave") {
-      const auto cycle = stage.find_number("cycle_length").value_or(1);
-      const auto threads = stage.find_number("parallelism").value_or(cycle);
-      below.threads = std::clamp(static_cast<double>(threads), 1.0, kManyThreads);
-    }
-    section_below[i] = static_cast<uint32_t>(sections.size());
-    sections.push_back(below);
-    if (stage.work_ns <= 0) continue;
-    const double threads = threads_of(stage, cores);
-    stage.section = static_cast<uint32_t>(sections.size());
-    sections.push_back({stage.batch_work_ns() / threads, threads, i, true});
-  }
-  find_bottleneck(*this);
 }
 
 std::shared_ptr<const InputPipelines> InputPipelines::of(const Trace& trace) {
