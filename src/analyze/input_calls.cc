@@ -4,9 +4,9 @@
 #include <optional>
 #include <string_view>
 #include <tuple>
-#include <unordered_map>
 
 #include "analyze/int_args.h"
+#include "base/flat_map.h"
 #include "base/saturating.h"
 
 namespace stepscope {
@@ -24,6 +24,8 @@ Role role_of(std::string_view name) {
   }
   return Role::kNone;
 }
+
+uint64_t key_of(int64_t id) { return static_cast<uint64_t>(id); }
 
 class Collector {
  public:
@@ -152,7 +154,7 @@ class Collector {
     if (around.produce == kNone) run.call = around.call;
     run.is_async = trace_.slice_name(SliceId{row}) == "InstantiatedCapturedFunction::RunAsync";
     if (const auto id = ids_.find(row)) {
-      run_by_id_.emplace(*id, static_cast<uint32_t>(result_.runs.size()));
+      run_by_id_.try_emplace(key_of(*id), static_cast<uint32_t>(result_.runs.size()));
     }
     produce_of_run_.push_back(around.produce);
     result_.runs.push_back(run);
@@ -188,9 +190,9 @@ class Collector {
 
   // A run that was started for an element belongs to any call of the iterator that produces it.
   void bind_runs() {
-    std::unordered_map<int64_t, uint32_t> call_of_owner;
+    FlatMap call_of_owner;
     for (const Produce& produce : produces_) {
-      if (produce.taker != kNoCall) call_of_owner.emplace(produce.owner, produce.taker);
+      if (produce.taker != kNoCall) call_of_owner.try_emplace(key_of(produce.owner), produce.taker);
     }
     for (size_t i = 0; i < result_.runs.size(); ++i) {
       FunctionRun& run = result_.runs[i];
@@ -198,16 +200,16 @@ class Collector {
       const Produce& produce = produces_[produce_of_run_[i]];
       run.call = produce.taker;
       if (run.call != kNoCall) continue;
-      const auto known = call_of_owner.find(produce.owner);
-      if (known != call_of_owner.end()) run.call = known->second;
+      const uint32_t* known = call_of_owner.find(key_of(produce.owner));
+      if (known != nullptr) run.call = *known;
     }
   }
 
   void sum_executors() {
-    if (run_by_id_.empty()) return;
+    if (run_by_id_.size() == 0) return;
     for (const auto& [id, dur_ns] : executors_) {
-      const auto run = run_by_id_.find(id);
-      if (run != run_by_id_.end()) add_to(result_.runs[run->second].executor_ns, dur_ns);
+      const uint32_t* run = run_by_id_.find(key_of(id));
+      if (run != nullptr) add_to(result_.runs[*run].executor_ns, dur_ns);
     }
   }
 
@@ -220,7 +222,7 @@ class Collector {
   std::vector<Consume> consumes_;
   std::vector<Pending> pending_;
   std::vector<uint32_t> produce_of_run_;
-  std::unordered_map<int64_t, uint32_t> run_by_id_;
+  FlatMap run_by_id_;
   std::vector<std::pair<int64_t, int64_t>> executors_;  // id, dur_ns
   InputCalls result_;
 };

@@ -11,6 +11,7 @@
 #include "analyze/input_calls.h"
 #include "analyze/input_waits.h"
 #include "analyze/quantile.h"
+#include "base/flat_map.h"
 #include "base/saturating.h"
 
 namespace stepscope {
@@ -110,9 +111,9 @@ class Builder {
   struct Draft {
     InputPipeline pipeline;
     std::vector<StageDraft> stages;
-    std::vector<uint32_t> names;                     // sorted: numbers of names
-    std::unordered_map<uint32_t, uint32_t> by_name;  // name -> stage
-    std::vector<Interval> generators;                // calls of Generator: a device's
+    std::vector<uint32_t> names;       // sorted: numbers of names
+    FlatMap by_name;                   // name -> stage
+    std::vector<Interval> generators;  // calls of Generator: a device's
   };
   struct Group {  // the calls below roots of one iterator
     uint32_t process = 0;
@@ -303,8 +304,7 @@ class Builder {
 
   uint32_t find_stage(Draft& draft, uint32_t call) {
     const uint32_t name = name_of(call);
-    const auto known = draft.by_name.find(name);
-    if (known != draft.by_name.end()) return known->second;
+    if (const uint32_t* known = draft.by_name.find(name)) return *known;
     if (draft.pipeline.stages.size() == kMaxStages) return kNone;
     InputStage stage;
     stage.long_name = names_[name];
@@ -312,14 +312,13 @@ class Builder {
     stage.is_async = is_one_of(stage.kind(), kAsyncStages);
     const uint32_t parent = input_.calls[call].parent;
     if (parent != kNoCall) {
-      const auto at = draft.by_name.find(name_of(parent));
-      if (at != draft.by_name.end()) {
-        stage.parent = at->second;
-        stage.depth = draft.pipeline.stages[at->second].depth + 1;
+      if (const uint32_t* at = draft.by_name.find(name_of(parent))) {
+        stage.parent = *at;
+        stage.depth = draft.pipeline.stages[*at].depth + 1;
       }
     }
     const auto number = static_cast<uint32_t>(draft.pipeline.stages.size());
-    draft.by_name.emplace(name, number);
+    draft.by_name.try_emplace(name, number);
     draft.pipeline.stages.push_back(std::move(stage));
     draft.stages.emplace_back();
     return number;
@@ -338,9 +337,9 @@ class Builder {
       const uint32_t root = root_of[top];
       if (root == kNone || pipeline_of_root_[root] == kNone) continue;
       Draft& draft = drafts_[pipeline_of_root_[root]];
-      const auto stage = draft.by_name.find(name_of(run.call));
-      if (stage == draft.by_name.end()) continue;
-      InputStage& to = draft.pipeline.stages[stage->second];
+      const uint32_t* stage = draft.by_name.find(name_of(run.call));
+      if (stage == nullptr) continue;
+      InputStage& to = draft.pipeline.stages[*stage];
       ++to.function_runs;
       add_to(to.function_ns,
              run.executor_ns > 0 || run.is_async ? run.executor_ns : slices_.dur_ns[run.row]);
