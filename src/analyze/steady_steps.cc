@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "analyze/quantile.h"
+
 namespace stepscope {
 namespace {
 
@@ -12,9 +14,7 @@ int64_t dur_ns(const Step& step) { return step.span.end_ns - step.span.begin_ns;
 int64_t median_ns(const std::vector<Step>& steps) {
   std::vector<int64_t> durations;
   for (const Step& step : steps) durations.push_back(dur_ns(step));
-  const auto middle = durations.begin() + static_cast<ptrdiff_t>(durations.size() / 2);
-  std::nth_element(durations.begin(), middle, durations.end());
-  return *middle;
+  return quantile(durations, 0.5);
 }
 
 // The first one of a program always is, where there are enough; then those that are slow, up to a

@@ -6,6 +6,7 @@
 #include "advise/finding_text.h"
 #include "advise/host_time.h"
 #include "advise/rules.h"
+#include "analyze/quantile.h"
 
 namespace stepscope {
 namespace {
@@ -26,10 +27,9 @@ int64_t find_first_waits(const Case& c, const std::vector<int64_t>& starts_ns) {
     (is_first ? first : others).push_back(slices.dur_ns[row]);
   }
   if (others.empty()) return 0;
-  const auto middle = others.begin() + static_cast<ptrdiff_t>(others.size() / 2);
-  std::nth_element(others.begin(), middle, others.end());
+  const int64_t usual_ns = quantile(others, 0.5);
   int64_t sum_ns = 0;
-  for (size_t i = 1; i < first.size(); ++i) sum_ns += std::max<int64_t>(0, first[i] - *middle);
+  for (size_t i = 1; i < first.size(); ++i) sum_ns += std::max<int64_t>(0, first[i] - usual_ns);
   return sum_ns;
 }
 

@@ -9,6 +9,7 @@
 #include "advise/host_time.h"
 #include "advise/rules.h"
 #include "advise/step_replay.h"
+#include "analyze/quantile.h"
 
 namespace stepscope {
 namespace {
@@ -43,9 +44,7 @@ Kernels find_kernels(const Case& c, const StepReplay& replay) {
     kernels.call = work.call;
   }
   if (durations.empty()) return kernels;
-  const auto middle = durations.begin() + static_cast<ptrdiff_t>(durations.size() / 2);
-  std::nth_element(durations.begin(), middle, durations.end());
-  kernels.median_ns = *middle;
+  kernels.median_ns = quantile(durations, 0.5);
   return kernels;
 }
 

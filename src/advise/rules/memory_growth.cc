@@ -8,6 +8,7 @@
 #include "advise/finding_text.h"
 #include "advise/host_time.h"
 #include "advise/rules.h"
+#include "analyze/quantile.h"
 #include "analyze/text_value.h"
 #include "trace/allocation_lifetimes.h"
 
@@ -55,9 +56,8 @@ std::optional<int64_t> find_growth(const std::vector<int64_t>& levels) {
     return std::nullopt;
   }
   if (growth < kLeastGrowthBytes || mean < kLeastPerStepBytes) return std::nullopt;
-  const auto middle = steps.begin() + static_cast<ptrdiff_t>(steps.size() / 2);
-  std::nth_element(steps.begin(), middle, steps.end());
-  if (static_cast<double>(*middle) < kEven * static_cast<double>(mean)) return std::nullopt;
+  if (static_cast<double>(quantile(steps, 0.5)) < kEven * static_cast<double>(mean))
+    return std::nullopt;
   return mean;
 }
 
