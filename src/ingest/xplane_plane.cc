@@ -1,19 +1,15 @@
 #include "ingest/xplane_plane.h"
 
-#include <simdjson.h>
-
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "base/saturating.h"
 #include "ingest/id_table.h"
-#include "ingest/json_text.h"
 #include "ingest/xplane_event.h"
 #include "ingest/xplane_labels.h"
+#include "ingest/xplane_stats.h"
 #include "ingest/xplane_wire.h"
 
 namespace stepscope::xplane {
@@ -23,31 +19,8 @@ constexpr size_t kChunkSlices = 8192;
 constexpr size_t kReleaseBytes = size_t{4} << 20;
 // A track takes a hundred bytes, and a line of one event four in a file.
 constexpr size_t kMaxTracks = size_t{1} << 20;
-constexpr size_t kLeastReservedRows = 1 << 16;
 constexpr uint64_t kMaxMetadataStats = 4;
 constexpr LabelId kNoLabel{UINT32_MAX};
-constexpr ArgColumnRef kNoColumn{UINT32_MAX};
-
-enum StatRole : uint8_t { kNoRole = 0, kStepNumber = 1, kHloOp = 2, kCorrelation = 4 };
-
-StatRole role_of_stat(std::string_view name) {
-  if (name == "step_num") return kStepNumber;
-  if (name == "hlo_op") return kHloOp;
-  if (name == "correlation_id") return kCorrelation;
-  return kNoRole;
-}
-
-// What is known of a stat's id.
-struct StatName {
-  std::string_view message;
-  bool is_resolved = false;
-  StatRole role = kNoRole;
-  StringId name = kEmptyString;
-  std::array<ArgColumnRef, 3> columns = {kNoColumn, kNoColumn, kNoColumn};  // int, double, string
-  std::string_view last_text;  // interned as last_string
-  StringId last_string = kEmptyString;
-};
-
 // What is known of an event's metadata id, for lines of one role.
 struct EventName {
   std::string_view message;
@@ -75,11 +48,6 @@ struct LineHead {
   std::string_view shown_name() const { return display_name.empty() ? name : display_name; }
 };
 
-struct UsedColumn {
-  ArgColumnRef column;
-  size_t rows_before_line;
-};
-
 int64_t floor_ps_to_ns(int64_t ps) {
   const int64_t ns = ps / 1000;
   return ns * 1000 > ps ? ns - 1 : ns;
@@ -95,7 +63,11 @@ int64_t Clock::line_start_ns(int64_t timestamp_ns) const {
 class PlaneReader::State {
  public:
   State(TraceBuilder& builder, const Clock& clock, Damage& damage, PlaneOptions options)
-      : builder_(builder), clock_(clock), damage_(damage), options_(std::move(options)) {}
+      : builder_(builder),
+        clock_(clock),
+        damage_(damage),
+        options_(std::move(options)),
+        stats_(builder, damage) {}
 
   bool read(std::string_view message, int64_t pid) {
     const Parts parts = read_parts(message);
@@ -122,10 +94,9 @@ class PlaneReader::State {
   // All of the plane but the events. Names come last in the file.
   Parts read_parts(std::string_view message) {
     Parts parts;
-    stat_names_ = {};
+    stats_.begin_plane();
     event_names_ = {};
     metadata_stats_.clear();
-    columns_.clear();
     std::string_view name;
     for_each_field(message, damage_, [&](protozero::pbf_reader& reader) {
       switch (reader.tag_and_type()) {
@@ -139,7 +110,7 @@ class PlaneReader::State {
           add_named(take_bytes(reader), event_names_);
           return true;
         case plane::kStatMetadata:
-          add_named(take_bytes(reader), stat_names_);
+          add_named(take_bytes(reader), stats_.names());
           return true;
         case plane::kStat:
           parts.stats.push_back(take_bytes(reader));
@@ -148,9 +119,9 @@ class PlaneReader::State {
           return false;
       }
     });
-    stat_names_.settle();
+    stats_.names().settle();
     event_names_.settle();
-    name_ = mend(name);
+    name_ = stats_.mend(name);
     role_ = role_of_plane(name_);
     for (LineHead& line : parts.lines) {
       read_head(line);
@@ -189,55 +160,8 @@ class PlaneReader::State {
     table.add(id, named);
   }
 
-  std::string mend(std::string_view text) {
-    if (simdjson::validate_utf8(text.data(), text.size())) return std::string(text);
-    builder_.stats().add(Stat::kEventsMended);
-    return mend_text(text);
-  }
-
-  StringId intern(std::string_view text) {
-    if (simdjson::validate_utf8(text.data(), text.size())) return builder_.string(text);
-    return builder_.string(mend(text));
-  }
-
   void release(std::string_view bytes) {
     if (options_.on_read) options_.on_read(bytes);
-  }
-
-  StatName* find_stat_name(uint64_t id) {
-    StatName* found = stat_names_.find(id);
-    if (found == nullptr || found->is_resolved) return found;
-    found->is_resolved = true;
-    std::string_view name;
-    for_each_field(found->message, damage_, [&](protozero::pbf_reader& reader) {
-      if (reader.tag_and_type() != stat_metadata::kName) return false;
-      name = take_bytes(reader);
-      return true;
-    });
-    found->name = intern(name);
-    found->role = role_of_stat(name);
-    return found;
-  }
-
-  // The value as text for metadata; nullopt for bytes and for what is unknown.
-  std::optional<std::string> text_of(const StatValue& value) {
-    switch (value.type) {
-      case ValueType::kInt:
-        return std::to_string(static_cast<int64_t>(value.bits));
-      case ValueType::kDouble:
-        return std::to_string(std::bit_cast<double>(value.bits));
-      case ValueType::kText:
-        return mend(value.text());
-      case ValueType::kReference:
-        if (const StatName* name = find_stat_name(value.bits)) {
-          return std::string(builder_.strings().view(name->name));
-        }
-        return std::nullopt;
-      case ValueType::kBytes:
-      case ValueType::kNone:
-        break;
-    }
-    return std::nullopt;
   }
 
   template <typename OnStat>
@@ -247,7 +171,7 @@ class PlaneReader::State {
       try {
         StatValue value;
         decode_stat(message, value);
-        if (const StatName* name = find_stat_name(value.id)) {
+        if (const StatName* name = stats_.find_name(value.id)) {
           on_stat(builder_.strings().view(name->name), value);
         }
       } catch (const protozero::exception&) {
@@ -259,7 +183,7 @@ class PlaneReader::State {
 
   void add_metadata(const std::vector<std::string_view>& stats) {
     for_each_stat(stats, [&](std::string_view name, const StatValue& value) {
-      const auto text = text_of(value);
+      const auto text = stats_.text_of(value);
       if (!text) return;
       const bool is_number = value.type == ValueType::kInt;
       builder_.add_metadata(options_.prefix + name_ + "/" + std::string(name), *text, is_number);
@@ -274,7 +198,7 @@ class PlaneReader::State {
     for_each_stat(stats, [&](std::string_view name, const StatValue& value) {
       const auto number = static_cast<int64_t>(value.bits);
       if (name == "device_type_string") {
-        device.name = builder_.string(text_of(value).value_or(name_));
+        device.name = builder_.string(stats_.text_of(value).value_or(name_));
       } else if (value.type != ValueType::kInt) {
         return;
       } else if (name == "memory_size") {
@@ -317,7 +241,7 @@ class PlaneReader::State {
   }
 
   void add_track(const LineHead& line) {
-    line_name_ = mend(line.shown_name());
+    line_name_ = stats_.mend(line.shown_name());
     const LinePlace place = place_of_line(role_, line_name_, line.id);
     line_role_ = place.role;
     Track track;
@@ -337,10 +261,7 @@ class PlaneReader::State {
     add_track(line);
     line_start_ns_ = clock_.line_start_ns(line.timestamp_ns);
     aggregates_ = 0;
-    line_is_reserved_ = false;
-    for (UsedColumn& used : columns_) {
-      used.rows_before_line = builder_.arg_values(used.column).rows.size();
-    }
+    stats_.begin_line();
     // Walked once already: what is damaged comes after line.events of these.
     Cursor cursor(line.message);
     const char* const end = line.message.data() + line.message.size();
@@ -355,7 +276,7 @@ class PlaneReader::State {
       add_event(cursor.take_bytes(), end);
       if (starts_.size() < kChunkSlices) continue;
       flush();
-      reserve_arguments(line.events, line.events - left);
+      stats_.reserve(line.events, line.events - left);
       if (static_cast<size_t>(cursor.place() - released) >= kReleaseBytes) {
         release({released, cursor.place()});
         released = cursor.place();
@@ -402,26 +323,6 @@ class PlaneReader::State {
     labels_.push_back(label);
   }
 
-  // A line goes on as it begins: columns get the memory for all of it at once, because fresh pages
-  // cost more than what is written to them, each time that a large column grows.
-  void reserve_arguments(uint64_t events, uint64_t events_read) {
-    if (events < 4 * kChunkSlices || std::exchange(line_is_reserved_, true)) return;
-    for (const UsedColumn& used : columns_) {
-      ArgColumn& column = builder_.arg_values(used.column);
-      const uint64_t added = column.rows.size() - used.rows_before_line;
-      size_t rows = used.rows_before_line + added * events / events_read;
-      rows += rows / 64;
-      if (rows <= column.rows.capacity() || rows < kLeastReservedRows) continue;
-      rows = std::max(rows, column.rows.capacity() / 2 * 3);
-      column.rows.reserve(rows);
-      if (column.type == ArgType::kDouble) {
-        column.doubles.reserve(rows);
-      } else {
-        column.ints.reserve(rows);
-      }
-    }
-  }
-
   void flush() {
     builder_.add_slices(track_, starts_, durs_, long_durs_, labels_);
     starts_.clear();
@@ -435,7 +336,7 @@ class PlaneReader::State {
     int64_t step = 0;
     uint8_t roles = 0;
     for (const StatValue& value : values_) {
-      const StatRole role = add_argument(slice, value);
+      const StatRole role = stats_.add(slice, value);
       if (role == kNoRole) continue;
       roles |= role;
       if (role == kStepNumber) step = static_cast<int64_t>(value.bits);
@@ -443,15 +344,20 @@ class PlaneReader::State {
     EventName* name = event_names_.find(event.metadata_id);
     if (name == nullptr) return unknown_label(event);
     if (!name->is_resolved || name->role != line_role_) resolve(event.metadata_id, *name);
-    if (name->whole_name != kEmptyString) add_value(op_name_column(), slice, name->whole_name);
+    if (name->whole_name != kEmptyString) add_whole_name(slice, name->whole_name);
     for (uint32_t i = 0; i < name->stat_count; ++i) {
-      roles |= add_argument(slice, metadata_stats_[name->first_stat + i]);
+      roles |= stats_.add(slice, metadata_stats_[name->first_stat + i]);
     }
     if (line_role_ == LineRole::kHost) {
       if ((roles & kStepNumber) != 0) return step_label(*name, step);
       if (name->is_plain && (roles != 0 || event.dur_ps <= 0)) return plain_label(*name, roles);
     }
     return name->label;
+  }
+
+  void add_whole_name(SliceRef slice, StringId name) {
+    if (!op_name_) op_name_ = builder_.arg_column("op_name", ArgType::kString);
+    builder_.add_string(*op_name_, slice, name);
   }
 
   LabelId unknown_label(const Event& event) {
@@ -506,8 +412,9 @@ class PlaneReader::State {
           return false;
       }
     });
-    const std::string whole = text.empty() ? "event " + std::to_string(id) : mend(text);
-    const EventLabel label = label_of_event(whole, mend(display_name), line_role_, line_name_);
+    const std::string whole = text.empty() ? "event " + std::to_string(id) : stats_.mend(text);
+    const EventLabel label =
+        label_of_event(whole, stats_.mend(display_name), line_role_, line_name_);
     name = {.message = name.message, .is_resolved = true, .is_plain = label.is_plain};
     name.role = line_role_;
     name.label = builder_.label(label.name, label.category, label.kind);
@@ -533,128 +440,20 @@ class PlaneReader::State {
     name.stat_count = static_cast<uint16_t>(metadata_stats_.size() - name.first_stat);
   }
 
-  ArgColumnRef op_name_column() {
-    if (op_name_ == kNoColumn) op_name_ = builder_.arg_column("op_name", ArgType::kString);
-    return op_name_;
-  }
-
-  ArgColumn& column_of(StatName& name, size_t type) {
-    static constexpr std::array<ArgType, 3> kTypes = {ArgType::kInt, ArgType::kDouble,
-                                                      ArgType::kString};
-    ArgColumnRef& column = name.columns[type];
-    if (column == kNoColumn) column = use_column(builder_.arg_column(name.name, kTypes[type]));
-    return builder_.arg_values(column);
-  }
-
-  ArgColumnRef use_column(ArgColumnRef column) {
-    columns_.push_back({column, builder_.arg_values(column).rows.size()});
-    return column;
-  }
-
-  void add_value(ArgColumnRef column, SliceRef slice, StringId value) {
-    builder_.add_string(column, slice, value);
-  }
-
-  // The few instructions that most stats take; all others go the long way.
-  StatRole add_argument(SliceRef slice, const StatValue& value) {
-    const StatName* name = stat_names_.find(value.id);
-    if (name == nullptr || name->role != kNoRole) return add_any_argument(slice, value);
-    if (value.type == ValueType::kInt && name->columns[0] != kNoColumn) {
-      ArgColumn& column = builder_.arg_values(name->columns[0]);
-      column.rows.push_back(SliceId{index(slice)});
-      column.ints.push_back(static_cast<int64_t>(value.bits));
-      return kNoRole;
-    }
-    if (value.type == ValueType::kReference && name->columns[2] != kNoColumn) {
-      const StatName* text = stat_names_.find(value.bits);
-      if (text != nullptr && text->is_resolved) {
-        ArgColumn& column = builder_.arg_values(name->columns[2]);
-        column.rows.push_back(SliceId{index(slice)});
-        column.ints.push_back(index(text->name));
-        return kNoRole;
-      }
-    }
-    return add_any_argument(slice, value);
-  }
-
-  [[gnu::noinline]] StatRole add_any_argument(SliceRef slice, const StatValue& value) {
-    StatName* name = find_stat_name(value.id);
-    if (name == nullptr) {
-      builder_.stats().add(Stat::kValuesSkipped);
-      return kNoRole;
-    }
-    const SliceId row{index(slice)};
-    switch (value.type) {
-      case ValueType::kInt: {
-        ArgColumn& column = column_of(*name, 0);
-        column.rows.push_back(row);
-        column.ints.push_back(static_cast<int64_t>(value.bits));
-        if (name->role == kCorrelation) add_correlation(slice, value);
-        return name->role;
-      }
-      case ValueType::kDouble: {
-        ArgColumn& column = column_of(*name, 1);
-        column.rows.push_back(row);
-        column.doubles.push_back(std::bit_cast<double>(value.bits));
-        return name->role == kStepNumber ? kNoRole : name->role;
-      }
-      case ValueType::kText:
-        if (value.text() != name->last_text) {
-          name->last_string = intern(value.text());
-          name->last_text = value.text();
-        }
-        add_text(*name, row, name->last_string);
-        return name->role == kStepNumber ? kNoRole : name->role;
-      case ValueType::kReference: {
-        const StatName* text = find_stat_name(value.bits);
-        if (text == nullptr) {
-          builder_.stats().add(Stat::kValuesSkipped);
-          return kNoRole;
-        }
-        add_text(*name, row, text->name);
-        return name->role == kStepNumber ? kNoRole : name->role;
-      }
-      case ValueType::kBytes:
-        if (!std::exchange(has_bytes_, true)) {
-          builder_.stats().note("stats that are bytes are no arguments: '" +
-                                std::string(builder_.strings().view(name->name)) + "'");
-        }
-        break;
-      case ValueType::kNone:
-        break;
-    }
-    return kNoRole;
-  }
-
-  void add_text(StatName& name, SliceId row, StringId text) {
-    ArgColumn& column = column_of(name, 2);
-    column.rows.push_back(row);
-    column.ints.push_back(index(text));
-  }
-
-  // Also under the key that launches are bound by, as Kineto has it.
-  void add_correlation(SliceRef slice, const StatValue& value) {
-    if (correlation_ == kNoColumn) correlation_ = builder_.arg_column("correlation", ArgType::kInt);
-    builder_.add_int(correlation_, slice, static_cast<int64_t>(value.bits));
-  }
-
   TraceBuilder& builder_;
   const Clock clock_;
   Damage& damage_;
   const PlaneOptions options_;
-  ArgColumnRef op_name_ = kNoColumn;
-  ArgColumnRef correlation_ = kNoColumn;
-  bool has_bytes_ = false;
+  PlaneStats stats_;
+  std::optional<ArgColumnRef> op_name_;
   bool has_left_out_lines_ = false;
 
   // The plane.
   std::string name_;
   PlaneRole role_;
   uint32_t process_ = 0;
-  IdTable<StatName> stat_names_;
   IdTable<EventName> event_names_;
   std::vector<StatValue> metadata_stats_;
-  std::vector<UsedColumn> columns_;
 
   // The line.
   std::string line_name_;
@@ -662,7 +461,6 @@ class PlaneReader::State {
   TrackId track_{0};
   int64_t line_start_ns_ = 0;
   uint64_t aggregates_ = 0;
-  bool line_is_reserved_ = false;
 
   // The event, and the slices that are not in the builder yet.
   std::vector<StatValue> values_;
