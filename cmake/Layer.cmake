@@ -1,13 +1,19 @@
-# stepscope_layer(<layer> [USES <layer>...] [LIBS <target>...] [MAIN <executable>])
+# stepscope_layer(<layer> [DIR <folder>] [USES <layer>...] [LIBS <target>...] [MAIN <executable>])
 #
 # Makes the library stepscope_<layer> from src/<layer>/**.cc and the test executable <layer>_test from
-# src/<layer>/**_test.cc. USES are layers whose headers it may include; LIBS are third-party libraries,
+# src/<layer>/**_test.cc. With DIR, from src/<folder>: a part of a layer that needs more libraries. USES are layers whose headers it may include; LIBS are third-party libraries,
 # for its sources only. With MAIN, src/<layer>/main.cc becomes that executable. A layer without
 # sources is an empty library, a layer without tests has no test executable.
 function(stepscope_layer layer)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "MAIN" "USES;LIBS")
-  set(dir ${PROJECT_SOURCE_DIR}/src/${layer})
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "MAIN;DIR" "USES;LIBS")
+  if(NOT arg_DIR)
+    set(arg_DIR ${layer})
+  endif()
+  set(dir ${PROJECT_SOURCE_DIR}/src/${arg_DIR})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${dir}/*.cc)
+  if(layer STREQUAL collect)
+    list(FILTER sources EXCLUDE REGEX "/collect/sample/")  # the layer "sample"
+  endif()
   set(tests ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$|/main\\.cc$")

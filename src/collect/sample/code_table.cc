@@ -1,0 +1,197 @@
+#include "collect/sample/code_table.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace stepscope::sample {
+namespace {
+
+constexpr uint64_t kMaxNameBytes = 4096;
+constexpr uint64_t kMaxTableBytes = uint64_t{1} << 20;
+constexpr uint32_t kTypeOffset = 8;
+constexpr uint32_t kSizeOffset = 16;     // of a bytes object
+constexpr uint32_t kContentOffset = 32;  // of a bytes object
+constexpr uint32_t kMaxFrameSlots = 1 << 16;
+
+template <typename T>
+T value_at(const uint8_t* bytes, uint32_t offset) {
+  T value;
+  std::memcpy(&value, bytes + offset, sizeof(value));
+  return value;
+}
+
+void append_utf8(std::string& text, uint32_t c) {
+  if (c < 0x80) {
+    text += static_cast<char>(c);
+  } else if (c < 0x800) {
+    text += static_cast<char>(0xc0 | c >> 6);
+    text += static_cast<char>(0x80 | (c & 0x3f));
+  } else if (c < 0x10000) {
+    text += static_cast<char>(0xe0 | c >> 12);
+    text += static_cast<char>(0x80 | (c >> 6 & 0x3f));
+    text += static_cast<char>(0x80 | (c & 0x3f));
+  } else {
+    text += static_cast<char>(0xf0 | (c >> 18 & 7));
+    text += static_cast<char>(0x80 | (c >> 12 & 0x3f));
+    text += static_cast<char>(0x80 | (c >> 6 & 0x3f));
+    text += static_cast<char>(0x80 | (c & 0x3f));
+  }
+}
+
+uint32_t character_at(const uint8_t* bytes, uint64_t i, uint32_t kind) {
+  if (kind == 1) return bytes[i];
+  if (kind == 2) return value_at<uint16_t>(bytes, static_cast<uint32_t>(2 * i));
+  return value_at<uint32_t>(bytes, static_cast<uint32_t>(4 * i));
+}
+
+bool is_character(uint32_t c) { return c < 0xd800 || (c > 0xdfff && c < 0x110000); }
+
+}  // namespace
+
+void CodeTable::check(std::span<const uint64_t> addresses) {
+  ++checks_;
+  collect(addresses);
+  read_objects();
+  const uint32_t size = python_.layout().code.size;
+  for (size_t i = 0; i < wanted_.size(); ++i) {
+    Entry& entry = entries_[wanted_[i]];
+    const uint8_t* object = objects_.data() + i * size;
+    if (!is_read_[i]) {
+      entry.code = kNoCode;
+    } else if (entry.code == kNoCode || mark_of(object, hashes_[i]) != entry.mark) {
+      read_new(entry, object);
+    }
+  }
+}
+
+// Each address once.
+void CodeTable::collect(std::span<const uint64_t> addresses) {
+  wanted_.clear();
+  for (const uint64_t address : addresses) {
+    const auto [place, is_new] =
+        entry_by_address_.try_emplace(address, static_cast<uint32_t>(entries_.size()));
+    if (is_new) entries_.emplace_back().address = address;
+    Entry& entry = entries_[place];
+    if (entry.checked_at == checks_) continue;
+    entry.checked_at = checks_;
+    wanted_.push_back(place);
+  }
+}
+
+// The objects, and of known ones the hash of the name that they had: names come and go with them.
+void CodeTable::read_objects() {
+  const PythonLayout& layout = python_.layout();
+  const uint32_t size = layout.code.size;
+  objects_.resize(wanted_.size() * size);
+  hashes_.assign(wanted_.size(), 0);
+  is_read_.assign(wanted_.size(), true);
+  pieces_.clear();
+  for (size_t i = 0; i < wanted_.size(); ++i) {
+    const Entry& entry = entries_[wanted_[i]];
+    pieces_.push_back({entry.address, size, objects_.data() + i * size});
+    const bool is_known = entry.code != kNoCode;
+    const uint64_t hash = is_known ? entry.mark.name + layout.unicode.hash : entry.address;
+    pieces_.push_back({hash, sizeof(uint64_t), reinterpret_cast<uint8_t*>(&hashes_[i])});
+  }
+  for (size_t done = 0; done < pieces_.size();) {
+    done += python_.memory().read_all(std::span(pieces_).subspan(done));
+    if (done == pieces_.size()) break;
+    is_read_[done / 2] = false;
+    done = (done / 2 + 1) * 2;
+  }
+}
+
+CodeTable::Mark CodeTable::mark_of(const uint8_t* object, uint64_t name_hash) const {
+  const auto& code = python_.layout().code;
+  return {.type = value_at<uint64_t>(object, kTypeOffset),
+          .name = value_at<uint64_t>(object, code.name),
+          .file = value_at<uint64_t>(object, code.file),
+          .line_table = value_at<uint64_t>(object, code.line_table),
+          .first_line = value_at<int32_t>(object, code.first_line),
+          .name_hash = name_hash};
+}
+
+void CodeTable::read_new(Entry& entry, const uint8_t* object) {
+  const PythonLayout& layout = python_.layout();
+  entry.code = kNoCode;
+  Mark mark = mark_of(object, 0);
+  if (python_.code_type() != 0 && mark.type != python_.code_type()) return;
+  if (!python_.memory().read(mark.name + layout.unicode.hash, mark.name_hash)) return;
+  const bool is_qualified = layout.code.qualified_name != kNowhere;
+  const uint64_t name =
+      is_qualified ? value_at<uint64_t>(object, layout.code.qualified_name) : mark.name;
+  const auto name_text = read_text(name);
+  const auto file_text = read_text(mark.file);
+  auto table = read_bytes(mark.line_table);
+  if (!name_text || !file_text || !table || mark.first_line < 0) return;
+  auto code = std::make_unique<Code>();
+  code->version = layout.version;
+  code->name = *name_text;
+  code->file = *file_text;
+  code->first_line = mark.first_line;
+  code->line_table = *std::move(table);
+  uint32_t slots = 0;
+  if (layout.code.frame_slots != kNowhere) {
+    slots = value_at<uint32_t>(object, layout.code.frame_slots);
+  } else if (layout.frame.stack_top != kNowhere) {
+    slots = value_at<uint32_t>(object, layout.code.locals_count) +
+            value_at<uint32_t>(object, layout.code.stack_size) +
+            layout.frame.size / static_cast<uint32_t>(sizeof(uint64_t));
+  }
+  if (slots <= kMaxFrameSlots) code->frame_bytes = slots * sizeof(uint64_t);
+  entry.code = keep(std::move(code));
+  entry.mark = mark;
+}
+
+uint32_t CodeTable::keep(std::unique_ptr<Code> code) {
+  std::string content = code->name + '\0' + code->file + '\0' + std::to_string(code->first_line) +
+                        '\0' + std::to_string(code->frame_bytes) + '\0';
+  content.append(code->line_table.begin(), code->line_table.end());
+  const auto [known, is_new] =
+      code_by_content_.try_emplace(std::move(content), static_cast<uint32_t>(codes_.size()));
+  if (is_new) {
+    code->id = known->second;
+    codes_.push_back(std::move(code));
+  }
+  return known->second;
+}
+
+std::optional<std::string> CodeTable::read_text(uint64_t address) const {
+  const auto& layout = python_.layout().unicode;
+  uint8_t head[48];
+  if (!python_.memory().read(address, {head, layout.ascii_size})) return std::nullopt;
+  const auto length = value_at<uint64_t>(head, layout.length);
+  const auto state = value_at<uint32_t>(head, layout.state);
+  const uint32_t kind = state >> 2 & 7;
+  const bool is_compact = (state >> 5 & 1) != 0;
+  const bool is_ascii = (state >> 6 & 1) != 0;
+  const bool is_good = is_compact && (kind == 1 || kind == 2 || kind == 4);
+  if (!is_good || length > kMaxNameBytes) return std::nullopt;
+  std::vector<uint8_t> bytes(length * kind);
+  const uint64_t begin = address + (is_ascii ? layout.ascii_size : layout.compact_size);
+  if (!python_.memory().read(begin, bytes)) return std::nullopt;
+  std::string text;
+  for (uint64_t i = 0; i < length; ++i) {
+    const uint32_t c = character_at(bytes.data(), i, kind);
+    append_utf8(text, is_character(c) ? c : '?');
+  }
+  return text;
+}
+
+std::optional<std::vector<uint8_t>> CodeTable::read_bytes(uint64_t address) const {
+  uint64_t size = 0;
+  if (!python_.memory().read(address + kSizeOffset, size) || size > kMaxTableBytes) {
+    return std::nullopt;
+  }
+  std::vector<uint8_t> bytes(size);
+  if (!python_.memory().read(address + kContentOffset, bytes)) return std::nullopt;
+  return bytes;
+}
+
+const Code* CodeTable::find(uint64_t address) const {
+  const uint32_t* place = entry_by_address_.find(address);
+  if (place == nullptr || entries_[*place].code == kNoCode) return nullptr;
+  return codes_[entries_[*place].code].get();
+}
+
+}  // namespace stepscope::sample

@@ -1,0 +1,209 @@
+#include "collect/sample/stack_reader.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "collect/sample/code_table.h"
+#include "collect/sample/frame_chain.h"
+#include "collect/sample/thread_copy.h"
+#include "collect/sample/thread_list.h"
+
+namespace stepscope::sample {
+namespace {
+
+constexpr int kMaxTries = 24;
+
+}  // namespace
+
+class StackReader::Impl {
+ public:
+  Impl(const PythonProcess& python, CodeTable& codes)
+      : python_(python), codes_(codes), list_(python) {}
+
+  bool read(std::vector<ThreadStack>& out, const std::function<bool(int32_t)>& has_run);
+  void expect_changes() { is_list_known_ = false; }
+  void set_paused(bool is_paused) { is_paused_ = is_paused; }
+  uint64_t torn_reads() const { return torn_reads_; }
+
+ private:
+  struct Thread {
+    explicit Thread(const KnownThread& known) : known(known), copy(known.state) {}
+
+    KnownThread known;
+    ThreadCopy copy;
+    std::vector<StackFrame> frames;
+    bool is_known = false;  // `frames` is its stack, as of some time
+    bool is_torn = false;
+    bool is_old = false;
+    size_t first_piece = 0;
+  };
+
+  bool walk_list();
+  void start(const std::function<bool(int32_t)>& has_run);
+  bool copy_pending(bool with_list);
+  void take_pending();
+  bool take(Thread& thread);
+  void check_codes();
+  void give(std::vector<ThreadStack>& out);
+
+  const PythonProcess& python_;
+  CodeTable& codes_;
+  ThreadList list_;
+  std::vector<Thread> threads_;  // in the list's order
+  bool is_list_known_ = false;
+  bool is_paused_ = false;
+  uint64_t torn_reads_ = 0;
+  // Of one read.
+  std::vector<uint32_t> pending_;  // threads whose stack is not had yet
+  std::vector<ProcessMemory::Piece> pieces_;
+  std::vector<uint64_t> addresses_;
+};
+
+bool StackReader::Impl::read(std::vector<ThreadStack>& out,
+                             const std::function<bool(int32_t)>& has_run) {
+  if (!is_list_known_ && !walk_list()) return false;
+  start(has_run);
+  if (!copy_pending(true)) return false;
+  if (list_.has_changed()) {
+    if (!walk_list()) return false;
+    start(has_run);
+    if (!copy_pending(true)) return false;
+  }
+  take_pending();
+  for (int i = 1; i < kMaxTries && !pending_.empty(); ++i) {
+    if (!copy_pending(false)) return false;
+    take_pending();
+  }
+  for (const uint32_t i : pending_) threads_[i].is_torn = true;
+  check_codes();
+  give(out);
+  return true;
+}
+
+// Keeps what is known of threads that are still there.
+bool StackReader::Impl::walk_list() {
+  if (!list_.walk()) return false;
+  is_list_known_ = true;
+  std::vector<Thread> old = std::exchange(threads_, {});
+  for (const KnownThread& known : list_.threads()) {
+    const auto same = std::find_if(old.begin(), old.end(), [&](const Thread& thread) {
+      return thread.known.state == known.state && thread.known.id == known.id;
+    });
+    if (same != old.end()) {
+      threads_.push_back(std::move(*same));
+      threads_.back().known = known;
+    } else {
+      threads_.emplace_back(known);
+    }
+  }
+  return true;
+}
+
+void StackReader::Impl::start(const std::function<bool(int32_t)>& has_run) {
+  pending_.clear();
+  for (uint32_t i = 0; i < threads_.size(); ++i) {
+    Thread& thread = threads_[i];
+    thread.is_torn = false;
+    thread.is_old = thread.is_known && has_run && !has_run(thread.known.tid);
+    if (!thread.is_old) pending_.push_back(i);
+  }
+}
+
+// One system call for all. What can not be read is found out and left for the next time.
+bool StackReader::Impl::copy_pending(bool with_list) {
+  pieces_.clear();
+  if (with_list) list_.append_pieces(pieces_);
+  const size_t of_list = pieces_.size();
+  for (const uint32_t i : pending_) {
+    threads_[i].first_piece = pieces_.size();
+    threads_[i].copy.append_pieces(python_.layout(), pieces_);
+  }
+  size_t done = 0;
+  size_t unread = 0;
+  while (done < pieces_.size()) {
+    done += python_.memory().read_all(std::span(pieces_).subspan(done));
+    if (done == pieces_.size()) break;
+    if (done < of_list) return false;
+    // The thread that the piece belongs to is over, or its stack is elsewhere.
+    const auto next = std::find_if(pending_.begin(), pending_.end(),
+                                   [&](uint32_t i) { return threads_[i].first_piece > done; });
+    Thread& failed = threads_[*(next - 1)];
+    failed.copy.forget();
+    failed.is_known = false;
+    failed.is_torn = true;
+    ++unread;
+    done = next == pending_.end() ? pieces_.size() : threads_[*next].first_piece;
+  }
+  return unread < pending_.size() || pending_.empty() || with_list || python_.is_there();
+}
+
+void StackReader::Impl::take_pending() {
+  std::erase_if(pending_, [&](uint32_t i) { return take(threads_[i]); });
+}
+
+bool StackReader::Impl::take(Thread& thread) {
+  if (std::exchange(thread.is_torn, false)) return false;  // could not be copied
+  if (!thread.copy.settle(python_.layout())) return false;
+  switch (read_frames(python_.memory(), python_.layout(), codes_, is_paused_, thread.copy,
+                      thread.frames)) {
+    case ChainResult::kGood:
+      thread.copy.drop_unused();
+      thread.is_known = true;
+      return true;
+    case ChainResult::kTorn:
+      ++torn_reads_;
+      return false;
+    case ChainResult::kMissing:
+      return false;
+  }
+  return false;
+}
+
+void StackReader::Impl::check_codes() {
+  addresses_.clear();
+  for (const Thread& thread : threads_) {
+    if (thread.is_torn || thread.is_old) continue;
+    for (const StackFrame& frame : thread.frames) addresses_.push_back(frame.code);
+  }
+  codes_.check(addresses_);
+  for (Thread& thread : threads_) {
+    if (thread.is_torn || thread.is_old) continue;
+    // A function may be gone before its name was read.
+    thread.is_torn = std::any_of(thread.frames.begin(), thread.frames.end(),
+                                 [&](const StackFrame& f) { return !codes_.find(f.code); });
+    if (thread.is_torn) thread.is_known = false;
+  }
+}
+
+void StackReader::Impl::give(std::vector<ThreadStack>& out) {
+  out.resize(threads_.size());
+  for (size_t i = 0; i < threads_.size(); ++i) {
+    const Thread& thread = threads_[i];
+    ThreadStack& stack = out[i];
+    stack.thread_state = thread.known.state;
+    stack.thread_id = thread.known.id;
+    stack.pthread = thread.known.pthread;
+    stack.tid = thread.known.tid;
+    stack.interpreter = thread.known.interpreter;
+    stack.holds_gil = list_.holds_gil(thread.known);
+    stack.is_torn = thread.is_torn;
+    stack.is_old = thread.is_old;
+    stack.frames.clear();
+    if (!thread.is_torn) stack.frames.assign(thread.frames.begin(), thread.frames.end());
+  }
+}
+
+StackReader::StackReader(const PythonProcess& python, CodeTable& codes)
+    : impl_(std::make_unique<Impl>(python, codes)) {}
+StackReader::~StackReader() = default;
+StackReader::StackReader(StackReader&&) noexcept = default;
+
+bool StackReader::read(std::vector<ThreadStack>& threads,
+                       const std::function<bool(int32_t)>& has_run) {
+  return impl_->read(threads, has_run);
+}
+void StackReader::expect_changes() { impl_->expect_changes(); }
+void StackReader::set_paused(bool is_paused) { impl_->set_paused(is_paused); }
+uint64_t StackReader::torn_reads() const { return impl_->torn_reads(); }
+
+}  // namespace stepscope::sample
