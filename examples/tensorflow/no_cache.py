@@ -1,6 +1,6 @@
 """Each epoch prepares the same few rows again.
 
-Expected: tf-data-slow-map. Its results fit into memory. Fixed: `cache` after it.
+Expected: tfdata-slow-parallel-map. Its results fit into memory. Fixed: `cache` after it.
 """
 
 import argparse

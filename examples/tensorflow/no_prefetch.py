@@ -2,7 +2,7 @@
 
 TensorFlow puts a prefetch at the end by itself, unless its optimizations are off, as here.
 
-Expected: tf-data-no-prefetch. Fixed: `prefetch`.
+Expected: tfdata-no-prefetch. Fixed: `prefetch`.
 """
 
 import argparse

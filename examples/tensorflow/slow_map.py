@@ -1,6 +1,6 @@
 """A map that reads one file after the other, while other threads have nothing to do.
 
-Expected: tf-data-sequential-map. Fixed: `num_parallel_calls`.
+Expected: tfdata-slow-map. Fixed: `num_parallel_calls`.
 """
 
 import argparse

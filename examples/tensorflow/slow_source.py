@@ -1,6 +1,6 @@
 """Files on storage that answers slowly, read one after the other.
 
-Expected: tf-data-slow-source. Fixed: a parallel interleave of the files.
+Expected: tfdata-slow-source. Fixed: a parallel interleave of the files.
 """
 
 import argparse

@@ -12,9 +12,10 @@ constexpr Rule kRules[] = {
     check_dataloader_worker_restart,
     check_dataset_slow_item,
     check_input_copy,
-    check_tf_data_intra_op_threads,
+    check_tf_data_cache,
+    check_tf_data_intra_op_parallelism,
     check_tf_data_prefetch,
-    check_tf_data_sequential_stage,
+    check_tf_data_slow_transformation,
     check_tf_data_slow_map,
     check_tf_data_slow_source,
     // Host

@@ -24,9 +24,10 @@ void check_dataloader_too_few_workers(const Case& c, Findings& found);
 void check_dataloader_worker_restart(const Case& c, Findings& found);
 void check_dataset_slow_item(const Case& c, Findings& found);
 void check_input_copy(const Case& c, Findings& found);
-void check_tf_data_intra_op_threads(const Case& c, Findings& found);
+void check_tf_data_cache(const Case& c, Findings& found);
+void check_tf_data_intra_op_parallelism(const Case& c, Findings& found);
 void check_tf_data_prefetch(const Case& c, Findings& found);
-void check_tf_data_sequential_stage(const Case& c, Findings& found);
+void check_tf_data_slow_transformation(const Case& c, Findings& found);
 void check_tf_data_slow_map(const Case& c, Findings& found);
 void check_tf_data_slow_source(const Case& c, Findings& found);
 // Host:

@@ -55,6 +55,13 @@ bool is_source(const InputPipeline& pipeline, uint32_t stage) {
                       [&](const InputStage& other) { return other.parent == stage; });
 }
 
+bool is_below_cache(const InputPipeline& pipeline, uint32_t stage) {
+  for (uint32_t at = stage; at != kNoStage; at = pipeline.stages[at].parent) {
+    if (pipeline.stages[at].name.find("Cache") != std::string::npos) return true;
+  }
+  return false;
+}
+
 std::string describe_stage(const InputStage& stage, bool is_source) {
   if (is_source) return "its source, " + call_of_stage(stage);
   const bool has_function = stage.function_runs > 0;

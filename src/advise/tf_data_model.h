@@ -54,5 +54,7 @@ std::string call_of_stage(const InputStage& stage);
 // What it is: "the function of .map()", "the source TFRecordDataset", ".batch()".
 std::string describe_stage(const InputStage& stage, bool is_source);
 bool is_source(const InputPipeline& pipeline, uint32_t stage);
+// What the stage gives is kept: only the first epoch has to wait for it.
+bool is_below_cache(const InputPipeline& pipeline, uint32_t stage);
 
 }  // namespace stepscope

@@ -38,10 +38,10 @@ def step_ns(run: Recorded) -> float:
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("slow_map", "tf-data-sequential-map"),
-        ("slow_source", "tf-data-slow-source"),
-        ("no_cache", "tf-data-slow-map"),
-        ("no_prefetch", "tf-data-no-prefetch"),
+        ("slow_map", "tfdata-slow-map"),
+        ("slow_source", "tfdata-slow-source"),
+        ("no_cache", "tfdata-slow-parallel-map"),
+        ("no_prefetch", "tfdata-no-prefetch"),
     ],
 )
 def test_advice_makes_the_step_as_fast_as_predicted(

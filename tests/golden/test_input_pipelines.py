@@ -19,18 +19,18 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 
 # By construction: the stage that steps wait for, and what is said of it. None: they do not wait.
 DIAGNOSES = {
-    "distributed": ("MapAndBatch", "tf-data-slow-map"),
+    "distributed": ("MapAndBatch", "tfdata-slow-parallel-map"),
     "fast_cached": None,
-    "guide_example1_noopt": ("Map", "tf-data-sequential-map"),
-    "guide_example2_noopt": ("ParallelMapV2", "tf-data-slow-map"),
+    "guide_example1_noopt": ("Map", "tfdata-slow-map"),
+    "guide_example2_noopt": ("ParallelMapV2", "tfdata-slow-parallel-map"),
     "guide_longname_noopt": None,
     "guide_longname_prefetch_noopt": None,
-    "keras_fit": ("ParallelMapV2", "tf-data-slow-map"),
-    "noprefetch_map": ("MapAndBatch", "tf-data-slow-map"),
-    "parallel_map_autotune": ("MapAndBatch", "tf-data-slow-map"),
-    "prefetch_seqmap_noopt": ("Map", "tf-data-sequential-map"),
-    "slow_source": ("TFRecord", "tf-data-slow-source"),
-    "slow_source_noopt": ("TFRecord", "tf-data-slow-source"),
+    "keras_fit": ("ParallelMapV2", "tfdata-slow-parallel-map"),
+    "noprefetch_map": ("MapAndBatch", "tfdata-slow-parallel-map"),
+    "parallel_map_autotune": ("MapAndBatch", "tfdata-slow-parallel-map"),
+    "prefetch_seqmap_noopt": ("Map", "tfdata-slow-map"),
+    "slow_source": ("TFRecord", "tfdata-slow-source"),
+    "slow_source_noopt": ("TFRecord", "tfdata-slow-source"),
 }
 WITHOUT_PREFETCH = {"guide_example1_noopt", "guide_example2_noopt"}
 SEVERAL_INPUTS = {"Zip", "Concatenate", "DirectedInterleave"}
@@ -60,13 +60,13 @@ def test_diagnosis_is_that_of_the_pipelines_code(
     expected = DIAGNOSES[case]
     if expected is None:
         assert "? Yes:" in answers[0]
-        assert not [name for name in ids if name.startswith("tf-data")]
+        assert not [name for name in ids if name.startswith("tfdata")]
         return
     stage, finding = expected
     assert "? No:" in answers[0]
     assert f"What is slow? {stage} " in answers[3]
     assert ids[0] == finding
-    assert ("tf-data-no-prefetch" in ids) == (case in WITHOUT_PREFETCH)
+    assert ("tfdata-no-prefetch" in ids) == (case in WITHOUT_PREFETCH)
     slow = [row["name"] for row in rows if row["is_bottleneck"] and row["pipeline"][:4] == "host"]
     assert slow == [stage]
 

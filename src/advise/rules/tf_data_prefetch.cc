@@ -1,5 +1,5 @@
-// tf-data-no-prefetch: a pipeline makes a batch only when it is asked for one, while the program
-// waits. tf-data-small-prefetch: it makes batches fast enough, but unevenly, and keeps too few in
+// tfdata-no-prefetch: a pipeline makes a batch only when it is asked for one, while the program
+// waits. tfdata-small-prefetch: it makes batches fast enough, but unevenly, and keeps too few in
 // store.
 #include <algorithm>
 
@@ -37,7 +37,7 @@ void check_tf_data_prefetch(const Case& c, Findings& found) {
   const InputStage* prefetch = input->asked()->find_prefetch();
   if (prefetch == nullptr) {
     const double new_step_ns = model.step_ns_with_prefetch();
-    Finding finding = describe(*input, "tf-data-no-prefetch", new_step_ns, model);
+    Finding finding = describe(*input, "tfdata-no-prefetch", new_step_ns, model);
     finding.title = in_percent(model.wait_share()) +
                     " of each step waits for tf.data, which begins with a batch only when it is "
                     "asked for";
@@ -62,7 +62,7 @@ void check_tf_data_prefetch(const Case& c, Findings& found) {
   const double computing_ns = input->waits.step_ns - input->waits.wait_ns;
   if (slowest_ns > kFastEnough * computing_ns) return;
   const double new_step_ns = model.step_ns() - kUneven * input->waits.wait_ns;
-  Finding finding = describe(*input, "tf-data-small-prefetch", new_step_ns, model);
+  Finding finding = describe(*input, "tfdata-small-prefetch", new_step_ns, model);
   finding.title = in_percent(model.wait_share()) +
                   " of each step waits for tf.data, though a batch takes it only " +
                   in_time(static_cast<int64_t>(slowest_ns)) + ": its prefetch keeps " +

@@ -59,8 +59,8 @@ Trace make(const Pipeline& p) {
   return in.finish();
 }
 
-constexpr std::array kTfDataRules = {check_tf_data_intra_op_threads, check_tf_data_prefetch,
-                                     check_tf_data_sequential_stage, check_tf_data_slow_map,
+constexpr std::array kTfDataRules = {check_tf_data_intra_op_parallelism, check_tf_data_prefetch,
+                                     check_tf_data_slow_transformation, check_tf_data_slow_map,
                                      check_tf_data_slow_source};
 
 std::vector<std::string> ids_of(const Trace& trace) {
@@ -74,7 +74,7 @@ using Ids = std::vector<std::string>;
 
 TEST(TfData, SlowMapOnOneThreadWithoutPrefetch) {
   const Trace trace = make({.function = 200});
-  EXPECT_EQ(ids_of(trace), (Ids{"tf-data-no-prefetch", "tf-data-sequential-map"}));
+  EXPECT_EQ(ids_of(trace), (Ids{"tfdata-no-prefetch", "tfdata-slow-map"}));
   const auto map = find(check_tf_data_slow_map, trace);
   EXPECT_EQ(map->code, "ds = ds.map(f, num_parallel_calls=tf.data.AUTOTUNE)");
   // 258 us a step, of which 201 are the function: on four cores it works ahead in 50 us, as long as
@@ -86,7 +86,7 @@ TEST(TfData, SlowMapOnOneThreadWithoutPrefetch) {
 }
 
 TEST(TfData, SlowMapBehindAPrefetch) {
-  EXPECT_EQ(ids_of(make({.function = 200, .has_prefetch = true})), Ids{"tf-data-sequential-map"});
+  EXPECT_EQ(ids_of(make({.function = 200, .has_prefetch = true})), Ids{"tfdata-slow-map"});
 }
 
 TEST(TfData, SlowParallelMapWithFewerThreadsThanCores) {
@@ -95,7 +95,7 @@ TEST(TfData, SlowParallelMapWithFewerThreadsThanCores) {
                             .map = "ParallelMapV2",
                             .cores = 4,
                             .parallelism = 1});
-  EXPECT_EQ(ids_of(trace), Ids{"tf-data-slow-map"});
+  EXPECT_EQ(ids_of(trace), Ids{"tfdata-slow-parallel-map"});
   EXPECT_NE(find(check_tf_data_slow_map, trace)->fix.find("4 cores"), std::string::npos);
 }
 
@@ -111,14 +111,15 @@ TEST(TfData, SlowParallelMapOnAllCoresIsToBeCheaper) {
   EXPECT_GT(finding->at_stake_fraction, 0.8);
 }
 
-TEST(TfData, SlowMapBelowACacheIsOnlyNoted) {
+// A map that has all cores already, below one other stage.
+Trace make_slow_map_below(const std::string& stage) {
   HandMadeInput in;
-  const std::string cache = "Iterator::Root::MemoryCache", map = cache + "::ParallelMapV2";
+  const std::string above = "Iterator::Root::" + stage, map = above + "::ParallelMapV2";
   for (int i = 0; i < kSteps; ++i) {
     const int64_t at = 1000 * (i + 1);
     in.step(at, 1000);
     in.set(in.call("main", "Iterator::Root", 1, 0, at, 900), "cpu_budget", int64_t{1});
-    in.call("main", cache, 2, 1, at + 1, 890);
+    in.call("main", above, 2, 1, at + 1, 890);
     in.call("main", map, 3, 2, at + 2, 880);
     in.consume("main", "ParallelMap", 10 + i, at + 880);
     in.produce("runner", "ParallelMap", 10 + i, at + 2, 10);
@@ -126,27 +127,41 @@ TEST(TfData, SlowMapBelowACacheIsOnlyNoted) {
     in.run("runner", "RunAsync", 100 + i, at + 5, 1);
     in.execute("pool", 100 + i, at + 6, 800);
   }
-  const auto finding = find(check_tf_data_slow_map, in.finish());
+  return in.finish();
+}
+
+TEST(TfData, SlowMapBelowACacheIsOnlyNoted) {
+  const auto finding = find(check_tf_data_slow_map, make_slow_map_below("MemoryCache"));
   ASSERT_TRUE(finding);
   EXPECT_TRUE(finding->is_note);
   EXPECT_EQ(finding->at_stake_fraction, 0);
 }
 
+TEST(TfData, CacheIsNotedWhereAnEpochIsMadeAnew) {
+  const auto finding = find(check_tf_data_cache, make_slow_map_below("ForeverRepeat"));
+  ASSERT_TRUE(finding);
+  EXPECT_TRUE(finding->is_note);
+  EXPECT_NE(finding->title.find("anew"), std::string::npos);
+  EXPECT_FALSE(find(check_tf_data_cache, make_slow_map_below("FiniteTake")));
+  EXPECT_FALSE(find(check_tf_data_cache, make_slow_map_below("MemoryCache")));
+}
+
 TEST(TfData, SlowFilesAndGenerators) {
   const Trace files = make({.read = 200, .has_prefetch = true});
-  EXPECT_EQ(ids_of(files), Ids{"tf-data-slow-source"});
+  EXPECT_EQ(ids_of(files), Ids{"tfdata-slow-source"});
   EXPECT_NE(find(check_tf_data_slow_source, files)->code.find("TFRecordDataset"),
             std::string::npos);
   const Trace generator = make({.read = 200, .has_prefetch = true, .source = "Generator"});
-  EXPECT_EQ(ids_of(generator), Ids{"tf-data-slow-source"});
+  EXPECT_EQ(ids_of(generator), Ids{"tfdata-slow-source"});
   EXPECT_NE(find(check_tf_data_slow_source, generator)->fix.find("generator"), std::string::npos);
 }
 
 TEST(TfData, SlowBatch) {
   const Trace trace = make({.batch = 200, .has_prefetch = true});
-  EXPECT_EQ(ids_of(trace), Ids{"tf-data-sequential-stage"});
-  EXPECT_NE(find(check_tf_data_sequential_stage, trace)->code.find("batch(n, num_parallel_calls"),
-            std::string::npos);
+  EXPECT_EQ(ids_of(trace), Ids{"tfdata-slow-transformation"});
+  EXPECT_NE(
+      find(check_tf_data_slow_transformation, trace)->code.find("batch(n, num_parallel_calls"),
+      std::string::npos);
 }
 
 TEST(TfData, IntraOpThreadsOnlyWhereTheyAreManyAndCoresAreBusy) {
@@ -156,9 +171,9 @@ TEST(TfData, IntraOpThreadsOnlyWhereTheyAreManyAndCoresAreBusy) {
              .cores = 2,
              .parallelism = 2,
              .intra_op = 8};
-  EXPECT_FALSE(find(check_tf_data_intra_op_threads, make(p)));  // one of two cores is busy
+  EXPECT_FALSE(find(check_tf_data_intra_op_parallelism, make(p)));  // one of two cores is busy
   p.cores = 1;
-  EXPECT_FALSE(find(check_tf_data_intra_op_threads, make(p)));
+  EXPECT_FALSE(find(check_tf_data_intra_op_parallelism, make(p)));
 }
 
 TEST(TfData, NothingIsSaidOfAPipelineThatKeepsUp) {

@@ -1,5 +1,6 @@
-// tf-data-sequential-map: the function of a map sets the pace of the pipeline, and one thread alone
-// runs it. tf-data-slow-map: it does so on all cores already, or on as many as it was given.
+// tfdata-slow-map: the function of a map sets the pace of the pipeline, and one thread alone
+// runs it. tfdata-slow-parallel-map: it does so on all cores already, or on as many as it was
+// given.
 #include "advise/finding_text.h"
 #include "advise/rules.h"
 #include "advise/tf_data_model.h"
@@ -24,14 +25,6 @@ std::string cache_advice(const InputPipelines& input) {
   return text + ", ";
 }
 
-// The result is kept already: only the first epoch has to wait for it.
-bool is_below_cache(const InputPipeline& pipeline, uint32_t stage) {
-  for (uint32_t at = stage; at != kNoStage; at = pipeline.stages[at].parent) {
-    if (pipeline.stages[at].name.find("Cache") != std::string::npos) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 void check_tf_data_slow_map(const Case& c, Findings& found) {
@@ -44,7 +37,7 @@ void check_tf_data_slow_map(const Case& c, Findings& found) {
 
   if (slowest->kind() == kMap) {
     Finding finding =
-        model.make_finding("tf-data-sequential-map", *slowest, model.step_ns_with_parallel(stage));
+        model.make_finding("tfdata-slow-map", *slowest, model.step_ns_with_parallel(stage));
     finding.fix = "Let several threads run it.";
     finding.code = "ds = ds.map(f, num_parallel_calls=tf.data.AUTOTUNE)";
     found.push_back(std::move(finding));
@@ -54,7 +47,7 @@ void check_tf_data_slow_map(const Case& c, Findings& found) {
   const bool has_more_cores = !slowest->is_autotuned() && threads > 0 && threads < model.cores();
   const double new_step_ns =
       has_more_cores ? model.step_ns_with_parallel(stage) : model.step_ns_with_cache(stage);
-  Finding finding = model.make_finding("tf-data-slow-map", *slowest, new_step_ns);
+  Finding finding = model.make_finding("tfdata-slow-parallel-map", *slowest, new_step_ns);
   const double used = model.pipeline().sections[slowest->section].threads;
   finding.title += used > 1 ? ", on " + std::to_string(static_cast<int64_t>(used)) + " threads"
                             : ", on one thread";

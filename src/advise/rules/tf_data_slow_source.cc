@@ -1,4 +1,4 @@
-// tf-data-slow-source: what reads the data (files, a generator) sets the pace of the pipeline.
+// tfdata-slow-source: what reads the data (files, a generator) sets the pace of the pipeline.
 #include "advise/finding_text.h"
 #include "advise/rules.h"
 #include "advise/tf_data_model.h"
@@ -27,7 +27,7 @@ void check_tf_data_slow_source(const Case& c, Findings& found) {
   const double new_step_ns = is_parallel ? model.step_ns_with_cache(pipeline.bottleneck)
                                          : model.step_ns_with_parallel(pipeline.bottleneck);
 
-  Finding finding = model.make_finding("tf-data-slow-source", *slowest, new_step_ns);
+  Finding finding = model.make_finding("tfdata-slow-source", *slowest, new_step_ns);
   const std::string reader = call_of_stage(*slowest);
   if (slowest->kind() == "Generator") {
     finding.fix =

@@ -48,7 +48,7 @@ export function Input() {
   const pipeline = pipelineOf(figures);
   const hasIterators = iterators.data.rows.length > 0;
   const about = figures.findings.filter(({ id }) =>
-    /^(dataloader|dataset|input|tf-data)-/.test(id),
+    /^(dataloader|dataset|input|tfdata)-/.test(id),
   );
   return (
     <section class="view">

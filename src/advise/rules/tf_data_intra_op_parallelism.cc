@@ -1,4 +1,4 @@
-// tf-data-intra-op-threads: the operators of a map's function each use several threads while the
+// tfdata-intra-op-parallelism: the operators of a map's function each use several threads while the
 // map itself runs on several: they take the cores from each other.
 #include "advise/finding_text.h"
 #include "advise/rules.h"
@@ -12,7 +12,7 @@ constexpr double kGained = 0.15;  // of the function's work: what dividing small
 
 }  // namespace
 
-void check_tf_data_intra_op_threads(const Case& c, Findings& found) {
+void check_tf_data_intra_op_parallelism(const Case& c, Findings& found) {
   const auto input = InputPipelines::of(c.trace);
   if (!input->is_input_bound()) return;
   const TfDataModel model(*input);
@@ -26,7 +26,7 @@ void check_tf_data_intra_op_threads(const Case& c, Findings& found) {
   const double new_step_ns = model.step_ns_with(
       [&](InputPipeline& pipeline) { pipeline.stages[stage].work_ns *= 1 - kGained; });
 
-  Finding finding = model.make_finding("tf-data-intra-op-threads", *slowest, new_step_ns);
+  Finding finding = model.make_finding("tfdata-intra-op-parallelism", *slowest, new_step_ns);
   finding.title = "Operators in tf.data's functions divide their work among " +
                   (*threads > 0 ? std::to_string(*threads) : std::string("many")) +
                   " threads, while several functions run at once and the cores are busy";

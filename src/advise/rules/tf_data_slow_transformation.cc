@@ -1,4 +1,4 @@
-// tf-data-sequential-stage: a transformation that works on one thread (batch, filter, unbatch,
+// tfdata-slow-transformation: a transformation that works on one thread (batch, filter, unbatch,
 // shuffle, …) sets the pace of the pipeline.
 #include "advise/finding_text.h"
 #include "advise/rules.h"
@@ -19,7 +19,7 @@ bool is_map(const InputStage& stage) {
 
 }  // namespace
 
-void check_tf_data_sequential_stage(const Case& c, Findings& found) {
+void check_tf_data_slow_transformation(const Case& c, Findings& found) {
   const auto input = InputPipelines::of(c.trace);
   if (!input->is_input_bound()) return;
   const TfDataModel model(*input);
@@ -27,8 +27,8 @@ void check_tf_data_sequential_stage(const Case& c, Findings& found) {
   const InputStage* slowest = model.slowest();
   if (slowest == nullptr || is_source(model.pipeline(), stage) || is_map(*slowest)) return;
 
-  Finding finding =
-      model.make_finding("tf-data-sequential-stage", *slowest, model.step_ns_with_parallel(stage));
+  Finding finding = model.make_finding("tfdata-slow-transformation", *slowest,
+                                       model.step_ns_with_parallel(stage));
   if (is_batch(*slowest)) {
     finding.fix = "Let several threads put batches together.";
     finding.code = "ds = ds.batch(n, num_parallel_calls=tf.data.AUTOTUNE)";
