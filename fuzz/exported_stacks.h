@@ -25,7 +25,7 @@ inline void check_exports(const Trace& trace) {
   if (tree.nodes().size() % 8 != 0) return;  // it takes ten times as long as reading
   for (const auto write :
        {write_collapsed, write_speedscope, write_callgrind, write_flamegraph, write_pprof}) {
-    (void)write(trace, "/dev/null").ok();
+    (void)write(trace, "/dev/null", {}).ok();
   }
 }
 

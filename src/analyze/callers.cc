@@ -2,6 +2,7 @@
 // and for how long (pstats' print_callers and print_callees). Functions with the most total time
 // come first, and so do their edges.
 #include "analyze/function_columns.h"
+#include "analyze/sampled_functions.h"
 #include "analyze/slice_filter.h"
 #include "analyze/views.h"
 
@@ -21,7 +22,7 @@ Result<std::shared_ptr<const CallGraph>> graph_of(const Trace& trace, const Tabl
   }
   const Result<SliceFilter> filter = SliceFilter::make(trace, options);
   if (!filter) return filter.status();
-  if (filter->takes_all()) return call_graph(trace);
+  if (filter->takes_all()) return call_graph(trace, filter->scope().sample_weight);
   return std::make_shared<const CallGraph>(build_call_graph(trace, filter->scope()));
 }
 
@@ -55,7 +56,7 @@ Result<Table> make(const Trace& trace, const TableOptions& options, Direction di
   }
   switch ((*graph)->source) {
     case CallGraph::Source::kSamples:
-      table.notes.push_back(sample_note(**graph));
+      table.notes.push_back(sample_note((*graph)->samples, (*graph)->is_cpu_time));
       break;
     case CallGraph::Source::kNone:
       table.notes.push_back(no_functions_note());

@@ -37,7 +37,29 @@ constexpr Phrase kPhrases[] = {
      "blocks of a newer version left out"},
 };
 
+std::string count_text(uint64_t count) {
+  return text_of_count(static_cast<int64_t>(std::min<uint64_t>(count, INT64_MAX)));
+}
+
 }  // namespace
+
+std::string sampler_summary(const Stats& stats) {
+  const uint64_t ticks = stats.get(Stat::kSamplerTicks);
+  const uint64_t missed = stats.get(Stat::kTicksMissed);
+  const uint64_t torn = stats.get(Stat::kSamplesTorn);
+  std::string line;
+  if (missed > 0) {
+    line = count_text(missed) + " of " + count_text(std::max(ticks, missed)) +
+           (ticks == 1 ? " tick" : " ticks") + " of the sampler" +
+           (missed == 1 ? " was" : " were") + " missed";
+  }
+  if (torn > 0) {
+    line += (line.empty() ? "" : "; ") + count_text(torn) +
+            (torn == 1 ? " stack changed while it was read and is left out"
+                       : " stacks changed while they were read and are left out");
+  }
+  return line;
+}
 
 std::string fault_summary(const Stats& stats) {
   std::string line;
@@ -45,7 +67,7 @@ std::string fault_summary(const Stats& stats) {
     const uint64_t count = stats.get(phrase.stat);
     if (count == 0 || !stat_is_fault(phrase.stat)) continue;
     if (!line.empty()) line += ", ";
-    line += text_of_count(static_cast<int64_t>(std::min<uint64_t>(count, INT64_MAX)));
+    line += count_text(count);
     line += ' ';
     line += count == 1 ? phrase.one : phrase.many;
   }

@@ -11,4 +11,7 @@ namespace stepscope {
 // "" where there were no faults.
 std::string fault_summary(const Stats& stats);
 
+// What a sampler missed: "12 of 10,000 ticks of the sampler were missed". "" where it was nothing.
+std::string sampler_summary(const Stats& stats);
+
 }  // namespace stepscope

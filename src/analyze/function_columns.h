@@ -53,8 +53,6 @@ class CostColumns {
   Column &calls_, &primitive_calls_, &self_, &total_;
 };
 
-// What a table made from samples must say.
-std::string sample_note(const CallGraph& graph);
 // What a table without rows says where the trace has no functions.
 std::string no_functions_note();
 

@@ -1,11 +1,14 @@
 // The view `functions`: calls, own and total time of each function, as pstats has them. A
 // function's own time is its duration less that of all slices directly in it, operators too; total
 // time counts a recursive function once. Comes from slices that are function calls, else from call
-// edges (.prof), else from samples; in a trace that knows no kinds every name is a function.
+// edges (.prof), else from samples (sampled_functions.h); in a trace that knows no kinds every name
+// is a function.
 #include "analyze/function_columns.h"
+#include "analyze/sampled_functions.h"
 #include "analyze/slice_filter.h"
 #include "analyze/views.h"
 #include "trace/call_counter.h"
+#include "trace/sample_weights.h"
 
 #include <optional>
 #include <string>
@@ -91,20 +94,23 @@ Result<Functions> count_functions(SliceStream& stream, const SliceFilter& filter
                    counter.has_known(), counter.knows_no_kinds()};
 }
 
-// Of call edges or samples, which know no threads.
+// Of call edges, which know no threads.
 Table functions_of_graph(const CallGraph& graph) {
   FunctionTable out(false);
   for (const CallGraph::Function& function : graph.functions) {
     if (!function.is_only_caller) out.add(function.name, function.cost, "");
   }
-  if (graph.source == CallGraph::Source::kSamples) out.table.notes.push_back(sample_note(graph));
   return std::move(out.table);
 }
 
 Result<bool> parse_by_thread(const TableOptions& options) {
   if (options.by.empty()) return false;
   if (options.by == "thread") return true;
-  return Status::error("--by " + options.by + ": functions are by function, or by thread");
+  if (options.by == "line") {
+    return Status::error("--by line: only a sampled trace knows the lines (stepscope record)");
+  }
+  return Status::error("--by " + options.by +
+                       ": functions are by function, by thread, or of samples by line");
 }
 
 void note_what_is_missing(const Functions& functions, Table& table) {
@@ -115,6 +121,12 @@ void note_what_is_missing(const Functions& functions, Table& table) {
 }  // namespace
 
 Result<Table> functions(const Trace& trace, const TableOptions& options) {
+  if (functions_are_sampled(trace) && trace.call_edges().callee.empty()) {
+    if (options.by != "line") {
+      if (const auto by_thread = parse_by_thread(options); !by_thread) return by_thread.status();
+    }
+    return sampled_functions_table(trace, options);
+  }
   const Result<bool> by_thread = parse_by_thread(options);
   if (!by_thread) return by_thread.status();
   Result<SliceFilter> filter = SliceFilter::make(trace, options);
@@ -122,8 +134,7 @@ Result<Table> functions(const Trace& trace, const TableOptions& options) {
   TraceSliceStream stream(trace);
   Result<Functions> functions = count_functions(stream, *filter, *by_thread);
   if (!functions) return functions.status();
-  const bool has_others = !trace.call_edges().callee.empty() || !trace.samples().time_ns.empty();
-  if (!functions->has_known && has_others) {
+  if (!functions->has_known && !trace.call_edges().callee.empty()) {
     return functions_of_graph(build_call_graph(trace, filter->scope()));
   }
   note_what_is_missing(*functions, functions->table);

@@ -5,8 +5,11 @@
 #include "analyze/json_field.h"
 #include "analyze/phase_times.h"
 #include "analyze/row_order.h"
+#include "analyze/sampled_threads.h"
 #include "analyze/text_value.h"
 #include "analyze/views.h"
+#include "base/saturating.h"
+#include "trace/track_title.h"
 
 #include <algorithm>
 #include <array>
@@ -80,13 +83,22 @@ void add_trace(const Trace& trace, OverviewTable& out) {
   if (!trace.format().empty()) out.add_text("format", trace.format());
   out.add_ns("span", trace.end_ns() - trace.begin_ns());
   out.add_count("slices", trace.slices().size());
-  if (!trace.samples().time_ns.empty()) out.add_count("samples", trace.samples().time_ns.size());
+  const std::vector<SampledThread> sampled = sampled_threads(trace, {});
+  std::vector<uint8_t> has_samples(trace.tracks().size(), 0);
+  uint64_t samples = 0;
+  for (const SampledThread& thread : sampled) {
+    has_samples[index(thread.track)] = 1;
+    samples += thread.samples;
+  }
+  if (samples > 0) out.add_count("samples", samples);
+  if (const std::string text = sampling_text(trace); !text.empty()) out.add_text("sampled", text);
   if (!trace.call_edges().callee.empty())
     out.add_count("call edges", trace.call_edges().callee.size());
   std::array<uint64_t, 4> kinds{};
   std::set<uint32_t> processes;
-  for (const Track& track : trace.tracks()) {
-    if (track.slice_count == 0 && track.value_count == 0) continue;
+  for (size_t i = 0; i < trace.tracks().size(); ++i) {
+    const Track& track = trace.tracks()[i];
+    if (track.slice_count == 0 && track.value_count == 0 && has_samples[i] == 0) continue;
     ++kinds[static_cast<size_t>(track.kind)];
     processes.insert(track.process);
   }
@@ -110,6 +122,36 @@ void add_trace(const Trace& trace, OverviewTable& out) {
   }
   if (trace.stats().get(Stat::kEventsSkipped) > 0) {
     out.add_count("events skipped", trace.stats().get(Stat::kEventsSkipped));
+  }
+}
+
+// Which threads were on the CPU, and which waited.
+void add_sampled_threads(const Trace& trace, OverviewTable& out) {
+  std::vector<SampledThread> threads = sampled_threads(trace, {});
+  std::erase_if(threads, [](const SampledThread& thread) { return !thread.cpu_ns; });
+  if (threads.empty()) return;
+  std::stable_sort(
+      threads.begin(), threads.end(),
+      [](const SampledThread& a, const SampledThread& b) { return *a.cpu_ns > *b.cpu_ns; });
+  out.begin_section("CPU by thread");
+  const size_t shown = std::min<size_t>(threads.size(), kTopRows);
+  for (size_t i = 0; i < shown; ++i) {
+    const SampledThread& thread = threads[i];
+    const double wall_ns = static_cast<double>(std::max<int64_t>(1, thread.wall_ns));
+    out.add_ns(track_title(trace, thread.track), *thread.cpu_ns,
+               std::min(1.0, static_cast<double>(*thread.cpu_ns) / wall_ns));
+  }
+  int64_t waiting_ns = 0;
+  int64_t wall_ns = 0;
+  bool knows_waiting = false;
+  for (const SampledThread& thread : threads) {
+    wall_ns = add_saturating(wall_ns, thread.wall_ns);
+    waiting_ns = add_saturating(waiting_ns, thread.waiting_ns.value_or(0));
+    knows_waiting = knows_waiting || thread.waiting_ns.has_value();
+  }
+  if (knows_waiting && wall_ns > 0) {
+    out.add_ns("all threads, waiting", waiting_ns,
+               static_cast<double>(waiting_ns) / static_cast<double>(wall_ns));
   }
 }
 
@@ -245,6 +287,7 @@ Result<Table> overview(const Trace& trace, const TableOptions& options) {
   part.track = options.track;
   OverviewTable out;
   add_trace(trace, out);
+  add_sampled_threads(trace, out);
 
   const bool has_steps = has_kind(trace, {SliceKind::kStep});
   const bool has_operators = has_kind(trace, {SliceKind::kOperator});
@@ -285,7 +328,9 @@ Result<Table> overview(const Trace& trace, const TableOptions& options) {
   if (has_functions) {
     Result<Table> table = make_whole_view(trace, "functions", part);
     if (!table) return table;
-    add_top(std::move(*table), "top functions", "self_ns", out);
+    const bool by_cpu = table->default_sort == "-self_cpu_ns";
+    add_top(std::move(*table), by_cpu ? "top functions, CPU" : "top functions",
+            by_cpu ? "self_cpu_ns" : "self_ns", out);
   }
   if (!trace.allocations().time_ns.empty()) {
     add_memory(trace, out);

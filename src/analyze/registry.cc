@@ -51,12 +51,14 @@ Result<Table> finish(const View& view, Result<Table> table, const Stats& stats,
   Status status = filter_rows(*table, options.filter);
   if (!status) return status;
   // A view may lack the column of its default order, depending on --by.
+  const std::string default_sort =
+      table->default_sort.empty() ? std::string(view.default_sort) : table->default_sort;
   const std::string_view default_column =
-      view.default_sort.substr(std::min<size_t>(1, view.default_sort.size()));
+      std::string_view(default_sort).substr(std::min<size_t>(1, default_sort.size()));
   if (!options.sort.empty()) {
     status = sort_rows(*table, options.sort);
   } else if (table->find(default_column) != nullptr) {
-    status = sort_rows(*table, view.default_sort);
+    status = sort_rows(*table, default_sort);
   }
   if (!status) return status;
   limit_rows(*table, options.limit < 0 ? view.default_limit : options.limit);
@@ -66,7 +68,8 @@ Result<Table> finish(const View& view, Result<Table> table, const Stats& stats,
 
 Result<Table> make_whole(const Trace& trace, const View& view, const TableOptions& options) {
   const bool is_plain = options.range == TimeRange{} && options.track.empty() &&
-                        options.by.empty() && options.depth < 0 && !options.heaviest;
+                        options.by.empty() && options.weight.empty() && options.depth < 0 &&
+                        !options.heaviest;
   if (!is_plain || !view.is_kept) return view.make(trace, options);
   return *trace.derived().get<Result<Table>>(view.name, [&] { return view.make(trace, {}); });
 }

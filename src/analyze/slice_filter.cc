@@ -2,6 +2,7 @@
 
 #include "analyze/pattern.h"
 #include "base/saturating.h"
+#include "trace/sample_weights.h"
 #include "trace/track_title.h"
 
 #include <charconv>
@@ -41,6 +42,9 @@ bool take_by_number(const Trace& trace, int64_t number, std::vector<uint8_t>& ta
 
 Result<SliceFilter> SliceFilter::make(const Trace& trace, const TableOptions& options) {
   SliceFilter filter;
+  const auto weight = parse_sample_weight(options.weight);
+  if (!weight) return Status::error("--weight " + options.weight + ": samples have cpu and wall");
+  filter.scope_.sample_weight = *weight;
   if (options.range.begin_ns > options.range.end_ns) {
     return Status::error("--range: begins after its end");
   }

@@ -81,6 +81,8 @@ class Table {
   // What the reader of the table must know about its trace; and rows left out by --limit.
   Stats stats;
   uint64_t rows_before_limit = 0;
+  // The order of rows where the user asks for none; "": the view's own.
+  std::string default_sort;
   // Sentences under the table: "no GPU in this trace", "steps are estimated".
   std::vector<std::string> notes;
   // Sentences before it: what it all means.
@@ -110,6 +112,7 @@ struct TableOptions {
   TimeRange range;        // slices that start in it
   std::string track;      // regular expression on a track's "process/thread" name or its id
   std::string by;         // operators: shape, stack; memory: operator, category
+  std::string weight;     // of samples: cpu (the default where it is known), wall
   int depth = -1;         // tree: levels; operators by stack: functions; -1: the default
   bool heaviest = false;  // tree: only the path that holds most of the time
 };

@@ -100,6 +100,30 @@ TextColumn location_column(const Location& location) {
           }};
 }
 
+// A share and its interval: "31.2% ±2.8".
+TextColumn share_column(const Column& share, const Column& low, const Column& high) {
+  TextColumn text = plain_column(share);
+  text.cell = [&share, &low, &high](size_t row) {
+    std::string cell = text_of_cell(share, row);
+    if (share.is_null(row) || low.is_null(row) || high.is_null(row)) return cell;
+    const double value = share.get_double(row);
+    const double error = std::max(value - low.get_double(row), high.get_double(row) - value);
+    std::string digits = text_of_fraction(std::clamp(error, 0.0, 1.0));
+    if (digits.ends_with('%')) digits.pop_back();
+    while (digits.ends_with(' ')) digits.pop_back();
+    return cell + " ±" + digits;
+  };
+  return text;
+}
+
+// Of a sampled trace: what is shown after the place, where there is room.
+bool is_secondary(const Table& table, const Column& column) {
+  const Column* cpu = table.find("self_cpu_ns");
+  if (cpu == nullptr) return false;
+  if (column.name() == "self_ns" || column.name() == "total_ns") return has_values(*cpu);
+  return column.name() == "samples" || column.name() == "gil_fraction";
+}
+
 TextColumn value_column(std::vector<const Column*> values) {
   return {"value", "value", false, [values = std::move(values)](size_t row) {
             for (const Column* value : values) {
@@ -130,6 +154,10 @@ std::vector<TextColumn> build_text_columns(const Table& table) {
   const bool has_primitive = calls != nullptr && primitive != nullptr &&
                              calls->type() == ColumnType::kInt &&
                              primitive->type() == ColumnType::kInt;
+  const Column* share = table.find("share");
+  const Column* low = table.find("share_low");
+  const Column* high = table.find("share_high");
+  const bool has_interval = share != nullptr && low != nullptr && high != nullptr;
   std::vector<const Column*> values;
   for (const Column& column : table.columns()) {
     if (column.name().starts_with("value_")) values.push_back(&column);
@@ -147,8 +175,11 @@ std::vector<TextColumn> build_text_columns(const Table& table) {
       has_value = true;
       continue;
     }
-    if (!has_values(column)) continue;
-    if (is_tree && &column == name) {
+    if (!has_values(column) || is_secondary(table, column)) continue;
+    if (has_interval && (&column == low || &column == high)) continue;
+    if (has_interval && &column == share) {
+      text.push_back(share_column(*share, *low, *high));
+    } else if (is_tree && &column == name) {
       text.push_back(indented_column(*name, *depth));
     } else if (has_primitive && &column == calls) {
       text.push_back(calls_column(*calls, *primitive));
@@ -160,6 +191,9 @@ std::vector<TextColumn> build_text_columns(const Table& table) {
   }
   for (const Location& location : locations) {
     if (has_values(*location.file)) text.push_back(location_column(location));
+  }
+  for (const Column& column : table.columns()) {
+    if (is_secondary(table, column) && has_values(column)) text.push_back(plain_column(column));
   }
   return text;
 }
@@ -175,6 +209,9 @@ std::vector<std::string> build_footer(const Table& table) {
   if (const uint64_t calls = table.stats.get(Stat::kCallsLeftOut); calls > 0) {
     lines.push_back(text_of_count(static_cast<int64_t>(std::min<uint64_t>(calls, INT64_MAX))) +
                     (calls == 1 ? " call was" : " calls were") + " too short to be recorded");
+  }
+  if (std::string sampler = sampler_summary(table.stats); !sampler.empty()) {
+    lines.push_back(std::move(sampler));
   }
   const std::string faults = fault_summary(table.stats);
   if (!faults.empty()) lines.push_back("the file had faults: " + faults);

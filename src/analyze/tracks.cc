@@ -1,11 +1,14 @@
 // The view `tracks`: the lanes of the trace, how much is on each, and how busy it was. Times are
 // from the trace's begin, as --range takes them.
+#include "analyze/sampled_threads.h"
 #include "analyze/slice_filter.h"
 #include "analyze/views.h"
 #include "trace/track_title.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace stepscope {
 namespace {
@@ -37,6 +40,34 @@ TrackSummary summarize(const Trace& trace, const Track& track, const SliceFilter
   return summary;
 }
 
+// samples, sampled_ns, cpu_ns, waiting_ns; no columns where the trace has no samples.
+class SampleFigures {
+ public:
+  SampleFigures(Table& table, bool has_samples) {
+    if (!has_samples) return;
+    samples_ = &table.add("samples", ColumnType::kInt, Unit::kCount);
+    sampled_ = &table.add("sampled_ns", ColumnType::kInt, Unit::kNs);
+    cpu_ = &table.add("cpu_ns", ColumnType::kInt, Unit::kNs);
+    waiting_ = &table.add("waiting_ns", ColumnType::kInt, Unit::kNs);
+  }
+
+  void push(const SampledThread* thread) {
+    if (samples_ == nullptr) return;
+    const auto push_to = [](Column& column, std::optional<int64_t> value) {
+      value ? column.push(*value) : column.push_null();
+    };
+    const bool is_known = thread != nullptr;
+    push_to(*samples_,
+            is_known ? std::optional(static_cast<int64_t>(thread->samples)) : std::nullopt);
+    push_to(*sampled_, is_known ? std::optional(thread->wall_ns) : std::nullopt);
+    push_to(*cpu_, is_known ? thread->cpu_ns : std::nullopt);
+    push_to(*waiting_, is_known ? thread->waiting_ns : std::nullopt);
+  }
+
+ private:
+  Column *samples_ = nullptr, *sampled_ = nullptr, *cpu_ = nullptr, *waiting_ = nullptr;
+};
+
 }  // namespace
 
 Result<Table> tracks(const Trace& trace, const TableOptions& options) {
@@ -49,6 +80,10 @@ Result<Table> tracks(const Trace& trace, const TableOptions& options) {
   Column& slice_count = table.add("slices", ColumnType::kInt, Unit::kCount);
   Column& busy = table.add("busy_ns", ColumnType::kInt, Unit::kNs);
   Column& busy_fraction = table.add("busy_fraction", ColumnType::kDouble, Unit::kFraction);
+  const std::vector<SampledThread> sampled = sampled_threads(trace, filter->scope());
+  std::vector<const SampledThread*> samples_of(trace.tracks().size(), nullptr);
+  for (const SampledThread& thread : sampled) samples_of[index(thread.track)] = &thread;
+  SampleFigures samples(table, !sampled.empty());
   Column& begin = table.add("begin_ns", ColumnType::kInt, Unit::kNs);
   Column& end = table.add("end_ns", ColumnType::kInt, Unit::kNs);
   Column& values = table.add("counter_values", ColumnType::kInt, Unit::kCount);
@@ -61,11 +96,17 @@ Result<Table> tracks(const Trace& trace, const TableOptions& options) {
   for (uint32_t i = 0; i < trace.tracks().size(); ++i) {
     if (!filter->takes_track(TrackId{i})) continue;
     const Track& track = trace.tracks()[i];
-    if (track.slice_count == 0 && track.value_count == 0) {
+    const SampledThread* const thread = samples_of[i];
+    if (track.slice_count == 0 && track.value_count == 0 && thread == nullptr) {
       ++empty_tracks;
       continue;
     }
-    const TrackSummary summary = summarize(trace, track, *filter);
+    TrackSummary summary = summarize(trace, track, *filter);
+    if (thread != nullptr) {
+      summary.begin_ns = std::min(summary.begin_ns, thread->begin_ns);
+      summary.end_ns = std::max(summary.end_ns, thread->end_ns);
+    }
+    samples.push(thread);
     id.push(int64_t{i});
     name.push(track_title(trace, TrackId{i}));
     kind.push(track_kind_name(track.kind));
@@ -76,7 +117,7 @@ Result<Table> tracks(const Trace& trace, const TableOptions& options) {
     } else {
       busy_fraction.push_null();
     }
-    if (summary.slices > 0) {
+    if (summary.slices > 0 || thread != nullptr) {
       begin.push(summary.begin_ns - trace.begin_ns());
       end.push(summary.end_ns - trace.begin_ns());
     } else {
@@ -97,6 +138,9 @@ Result<Table> tracks(const Trace& trace, const TableOptions& options) {
       pid.push_null();
     }
     tid.push(trace.id_text(track.tid));
+  }
+  if (const std::string text = sampling_text(trace); !text.empty()) {
+    table.notes.push_back("sampled " + text);
   }
   if (empty_tracks > 0) {
     table.notes.push_back(std::to_string(empty_tracks) + " tracks without events are left out");

@@ -1,7 +1,7 @@
 // The view `tree`: who called what, merged by the path of names over all host tracks (or those of
-// --track), heaviest first; from samples where the trace has no slices. With --heaviest, only the
-// one path that holds most of the time: at each level the heaviest child, as long as it has half of
-// its parent's time.
+// --track), heaviest first; from samples where its functions come from them. With --heaviest, only
+// the one path that holds most of the time: at each level the heaviest child, as long as it has
+// half of its parent's time.
 #include "analyze/slice_filter.h"
 #include "analyze/text_value.h"
 #include "analyze/views.h"
@@ -96,8 +96,10 @@ Result<Table> tree(const Trace& trace, const TableOptions& options) {
   const CallTree calls = CallTree::build(trace, filter->scope(), max_levels_of(options));
   Table table("tree");
   if (calls.source() == CallTree::Source::kSamples) {
-    table.notes.push_back(
-        "from samples: a call is a sample that saw the function, times are estimates");
+    std::string note = "from samples: a call is a sample that saw the function, times are ";
+    note += calls.is_cpu_time() ? "estimates of CPU time (--weight wall counts waiting too)"
+                                : "estimates";
+    table.notes.push_back(std::move(note));
   }
   if (options.heaviest) {
     fill_heaviest(calls, table);

@@ -14,6 +14,7 @@
 #include "cli/load_trace.h"
 #include "export/export.h"
 #include "ingest/trace_paths.h"
+#include "trace/sample_weights.h"
 
 namespace stepscope::cli {
 namespace {
@@ -39,6 +40,7 @@ Examples:
 struct Options {
   std::vector<std::string> paths;  // the last one is the output
   std::string to;
+  std::string weight;
 };
 
 std::string format_names() {
@@ -101,7 +103,11 @@ int run(const Options& options) {
   if (!trace) return print_fault(trace.status());
   const std::string faults = fault_summary(trace->stats());
   if (!faults.empty()) print_remark(*input + ": " + faults);
-  const auto left_out = format->write(*trace, output);
+  if (const std::string missed = sampler_summary(trace->stats()); !missed.empty()) {
+    print_remark(*input + ": " + missed);
+  }
+  const auto left_out =
+      format->write(*trace, output, {.sample_weight = *parse_sample_weight(options.weight)});
   if (!left_out) return print_fault(left_out.status());
   for (const std::string& what : *left_out) print_remark(output + ": left out " + what);
   if (output != "-") {
@@ -132,6 +138,12 @@ void add_convert(CLI::App& app, Action& action) {
         return "unknown format '" + name + "'; there are: " + format_names();
       })
       ->type_name("FORMAT");
+  command
+      ->add_option("--weight", options->weight,
+                   "Which time of samples goes into stacks and functions: cpu (the default where "
+                   "it is known) or wall, waiting too")
+      ->check(CLI::IsMember({"cpu", "wall"}))
+      ->type_name("WHICH");
   command->footer(describe_formats());
   command->callback([options, &action] { action = [options] { return run(*options); }; });
 }

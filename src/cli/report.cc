@@ -281,11 +281,17 @@ void add_report(CLI::App& app, Action& action) {
   command
       ->add_option(
           "--by", options->table.by,
-          "How to group: shape or stack (operators), thread (functions), operator or category "
-          "(memory), time (devices)")
+          "How to group: shape or stack (operators), thread or, of samples, line (functions), "
+          "operator or category (memory), time (devices)")
       ->check(
           CLI::IsMember(std::vector<std::string>(kTableGroupings.begin(), kTableGroupings.end())))
       ->type_name("WHAT");
+  command
+      ->add_option("--weight", options->table.weight,
+                   "Which time of samples counts: cpu (the default where it is known) or wall, "
+                   "waiting too")
+      ->check(CLI::IsMember({"cpu", "wall"}))
+      ->type_name("WHICH");
   command
       ->add_option("--depth", options->table.depth,
                    "Levels of the tree; functions of a stack (operators --by stack)")

@@ -91,6 +91,8 @@ void TableOutput::add_json(const Table& table, const std::string& path) {
 void TableOutput::print_remarks(const Table& table, const std::string& path) const {
   const std::string faults = fault_summary(table.stats);
   if (!faults.empty()) print_remark(path + ": " + faults);
+  const std::string missed = sampler_summary(table.stats);
+  if (!missed.empty()) print_remark(path + ": " + missed);
   for (const std::string& note : table.notes)
     print_remark(path + ": " + table.view() + ": " + note);
 }

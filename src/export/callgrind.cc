@@ -203,8 +203,9 @@ class CallgrindWriter {
 
 }  // namespace
 
-Result<std::vector<std::string>> write_callgrind(const Trace& trace, const std::string& path) {
-  Result<CallTree> tree = build_stacks(trace);
+Result<std::vector<std::string>> write_callgrind(const Trace& trace, const std::string& path,
+                                                 const ExportOptions& options) {
+  Result<CallTree> tree = build_stacks(trace, options);
   const bool is_tree = tree.ok();
   if (!is_tree && trace.call_edges().callee.empty()) return tree.status();
   const Graph graph = is_tree ? make_graph(*tree) : make_graph_of_call_edges(trace);

@@ -10,8 +10,9 @@
 
 namespace stepscope {
 
-Result<std::vector<std::string>> write_collapsed(const Trace& trace, const std::string& path) {
-  const Result<CallTree> tree = build_stacks(trace);
+Result<std::vector<std::string>> write_collapsed(const Trace& trace, const std::string& path,
+                                                 const ExportOptions& options) {
+  const Result<CallTree> tree = build_stacks(trace, options);
   if (!tree) return tree.status();
   auto out = OutputFile::create(path);
   if (!out) return out.status();

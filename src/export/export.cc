@@ -49,8 +49,16 @@ Result<LeftOut> write_sscope(const Trace& trace, const std::string& path) {
   return LeftOut{};
 }
 
-Result<LeftOut> write_prof(const Trace& trace, const std::string& path) {
-  if (Status status = write_prof_file(trace, path); !status) return status;
+// For formats that hold everything, or nothing that there is a choice of.
+template <Result<LeftOut> (*kWrite)(const Trace&, const std::string&)>
+Result<LeftOut> write_without_options(const Trace& trace, const std::string& path,
+                                      const ExportOptions&) {
+  return kWrite(trace, path);
+}
+
+Result<LeftOut> write_prof(const Trace& trace, const std::string& path,
+                           const ExportOptions& options) {
+  if (Status status = write_prof_file(trace, path, options); !status) return status;
   LeftOut left_out;
   if (trace.slices().size() != 0) left_out.push_back("the timeline: a .prof holds sums only");
   return left_out;
@@ -59,23 +67,23 @@ Result<LeftOut> write_prof(const Trace& trace, const std::string& path) {
 // A longer suffix comes before one that it ends with.
 constexpr std::array kFormats = {
     ExportFormat{"sscope", ".sscope", "Stepscope's own: smallest, opens fastest", false,
-                 write_sscope},
+                 write_without_options<write_sscope>},
     ExportFormat{"kineto", ".pt.trace.json", "PyTorch's layout: TensorBoard, HTA, Perfetto", true,
-                 write_kineto},
+                 write_without_options<write_kineto>},
     ExportFormat{"speedscope", ".speedscope.json", "speedscope's JSON, a profile per thread", true,
                  write_speedscope},
     ExportFormat{"prof", ".prof", "cProfile's: pstats, snakeviz, gprof2dot, flameprof", false,
                  write_prof},
     ExportFormat{"memory-json", "memory_timeline.json",
                  "memory by category, as torch's export_memory_timeline", true,
-                 write_memory_timeline_json},
+                 write_without_options<write_memory_timeline_json>},
     ExportFormat{"memory-html", "memory_timeline.html",
                  "a picture of memory by category, for any browser", false,
-                 write_memory_timeline_html},
+                 write_without_options<write_memory_timeline_html>},
     ExportFormat{"chrome", ".json", "Chrome trace events: Perfetto, chrome://tracing", true,
-                 write_chrome},
+                 write_without_options<write_chrome>},
     ExportFormat{"timeline", "timeline.svg", "a picture of the timeline, for any browser", false,
-                 write_timeline_svg},
+                 write_without_options<write_timeline_svg>},
     ExportFormat{"flamegraph", ".svg", "a flame graph for any browser: zoom, search", false,
                  write_flamegraph},
     ExportFormat{"collapsed", ".collapsed .folded", "folded stacks: flamegraph.pl, inferno", true,

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "export/export_options.h"
 #include "trace/trace.h"
 
 namespace stepscope {
@@ -24,7 +25,12 @@ struct ExportFormat {
   bool can_compress;         // takes .gz and .zst after the suffix
   // "-" is standard output. The file is whole or not there at all. Gives a sentence for each thing
   // in the trace that the format has no place for.
-  Result<std::vector<std::string>> (*write)(const Trace& trace, const std::string& path);
+  Result<std::vector<std::string>> write(const Trace& trace, const std::string& path,
+                                         const ExportOptions& options = {}) const {
+    return write_file(trace, path, options);
+  }
+  Result<std::vector<std::string>> (*write_file)(const Trace& trace, const std::string& path,
+                                                 const ExportOptions& options);
 };
 
 std::span<const ExportFormat> export_formats();

@@ -171,8 +171,9 @@ class FlamegraphWriter {
 
 }  // namespace
 
-Result<std::vector<std::string>> write_flamegraph(const Trace& trace, const std::string& path) {
-  const Result<CallTree> tree = build_stacks(trace);
+Result<std::vector<std::string>> write_flamegraph(const Trace& trace, const std::string& path,
+                                                  const ExportOptions& options) {
+  const Result<CallTree> tree = build_stacks(trace, options);
   if (!tree) return tree.status();
   if (tree->total_ns() <= 0) {
     return Status::error(trace.source() + ": no call in it took any time: nothing to draw");

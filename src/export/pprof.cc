@@ -58,7 +58,7 @@ class PprofWriter {
     add_value_type(pbf, has_calls ? "calls" : "samples", "count");
     switch (unit) {
       case WeightUnit::kNs:
-        add_value_type(pbf, "time", "nanoseconds");
+        add_value_type(pbf, time_name(), "nanoseconds");
         break;
       case WeightUnit::kBytes:
         add_value_type(pbf, "space", "bytes");
@@ -75,7 +75,7 @@ class PprofWriter {
     if (unit == WeightUnit::kNs) {
       pbf.add_int64(profile::kDurationNs, trace_.end_ns() - trace_.begin_ns());
     }
-    const std::string_view main = unit == WeightUnit::kNs      ? "time"
+    const std::string_view main = unit == WeightUnit::kNs      ? time_name()
                                   : unit == WeightUnit::kBytes ? "space"
                                                                : "weight";
     pbf.add_int64(profile::kDefaultSampleType, string(main));
@@ -87,6 +87,8 @@ class PprofWriter {
   }
 
  private:
+  std::string_view time_name() const { return tree_.is_cpu_time() ? "cpu" : "time"; }
+
   int64_t string(std::string_view text) {
     std::string valid;
     append_utf8(valid, text);
@@ -160,8 +162,9 @@ class PprofWriter {
 
 }  // namespace
 
-Result<std::vector<std::string>> write_pprof(const Trace& trace, const std::string& path) {
-  const Result<CallTree> tree = build_stacks(trace);
+Result<std::vector<std::string>> write_pprof(const Trace& trace, const std::string& path,
+                                             const ExportOptions& options) {
+  const Result<CallTree> tree = build_stacks(trace, options);
   if (!tree) return tree.status();
   auto out = OutputFile::create(path, Compression::kGzip);
   if (!out) return out.status();

@@ -8,10 +8,12 @@
 #include <vector>
 
 #include "base/status.h"
+#include "export/export_options.h"
 #include "trace/trace.h"
 
 namespace stepscope {
 
-Result<std::vector<std::string>> write_pprof(const Trace& trace, const std::string& path);
+Result<std::vector<std::string>> write_pprof(const Trace& trace, const std::string& path,
+                                             const ExportOptions& options = {});
 
 }  // namespace stepscope

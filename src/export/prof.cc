@@ -34,8 +34,8 @@ uint32_t add_function(CallProfile& profile, const FunctionName& name, CallGraph:
 
 }  // namespace
 
-CallProfile build_call_profile(const Trace& trace) {
-  const std::shared_ptr<const CallGraph> graph = call_graph(trace);
+CallProfile build_call_profile(const Trace& trace, const ExportOptions& options) {
+  const std::shared_ptr<const CallGraph> graph = call_graph(trace, options.sample_weight);
   CallProfile profile;
   std::vector<uint32_t> number;  // by function of the graph
   for (const CallGraph::Function& function : graph->functions) {
@@ -55,8 +55,8 @@ CallProfile build_call_profile(const Trace& trace) {
   return profile;
 }
 
-Status write_prof_file(const Trace& trace, const std::string& path) {
-  const CallProfile profile = build_call_profile(trace);
+Status write_prof_file(const Trace& trace, const std::string& path, const ExportOptions& options) {
+  const CallProfile profile = build_call_profile(trace, options);
   if (profile.entries().empty()) {
     return Status::error(path + ": not written: the trace has no function calls");
   }

@@ -14,6 +14,7 @@
 #include "export/output_file.h"
 #include "export/stack_export.h"
 #include "trace/function_name.h"
+#include "trace/sample_weights.h"
 
 namespace stepscope {
 namespace {
@@ -24,8 +25,9 @@ bool is_shown(SliceKind kind) { return kind != SliceKind::kInstant && kind != Sl
 
 class SpeedscopeWriter {
  public:
-  SpeedscopeWriter(const Trace& trace, OutputFile& out)
+  SpeedscopeWriter(const Trace& trace, const ExportOptions& options, OutputFile& out)
       : trace_(trace),
+        weights_(trace.samples(), options.sample_weight),
         out_(out),
         number_of_label_(trace.labels().size(), kNoNumber),
         number_of_frame_(trace.frames().size(), kNoNumber),
@@ -83,7 +85,7 @@ class SpeedscopeWriter {
   void survey() {
     const SampleColumns& samples = trace_.samples();
     for (uint32_t i = 0; i < samples.time_ns.size(); ++i) {
-      if (index(samples.track[i]) < samples_of_track_.size()) {
+      if (index(samples.track[i]) < samples_of_track_.size() && weights_.counts(i)) {
         samples_of_track_[index(samples.track[i])].push_back(i);
       }
     }
@@ -245,7 +247,7 @@ class SpeedscopeWriter {
     const SampleColumns& samples = trace_.samples();
     const int64_t start = samples.time_ns[rows.front()] - begin_ns_;
     int64_t end = start;
-    for (const uint32_t row : rows) end = add_saturating(end, samples.weight_ns[row]);
+    for (const uint32_t row : rows) end = add_saturating(end, weights_[row]);
     begin_profile("sampled", track, unit_of_samples(), start, end);
     text_ += ",\"samples\":[";
     for (size_t i = 0; i < rows.size() && out_.ok(); ++i) {
@@ -261,7 +263,7 @@ class SpeedscopeWriter {
     text_ += "],\"weights\":[";
     for (size_t i = 0; i < rows.size() && out_.ok(); ++i) {
       if (i != 0) text_ += ',';
-      json::append_int(text_, samples.weight_ns[rows[i]]);
+      json::append_int(text_, weights_[rows[i]]);
       flush_if_full();
     }
     text_ += "]}";
@@ -287,6 +289,7 @@ class SpeedscopeWriter {
   }
 
   const Trace& trace_;
+  const SampleWeights weights_;
   OutputFile& out_;
   std::string text_;
   std::string frames_;  // as JSON
@@ -306,13 +309,14 @@ class SpeedscopeWriter {
 
 }  // namespace
 
-Result<std::vector<std::string>> write_speedscope(const Trace& trace, const std::string& path) {
+Result<std::vector<std::string>> write_speedscope(const Trace& trace, const std::string& path,
+                                                  const ExportOptions& options) {
   if (trace.slices().size() == 0 && trace.samples().time_ns.empty()) {
-    if (const auto tree = build_stacks(trace); !tree) return tree.status();
+    if (const auto tree = build_stacks(trace, options); !tree) return tree.status();
   }
   auto out = OutputFile::create(path);
   if (!out) return out.status();
-  SpeedscopeWriter writer(trace, **out);
+  SpeedscopeWriter writer(trace, options, **out);
   writer.write();
   if (Status status = (*out)->finish(); !status) return status;
   std::vector<std::string> left_out = describe_left_out_of_timeline(trace);

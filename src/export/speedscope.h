@@ -15,10 +15,12 @@
 #include <vector>
 
 #include "base/status.h"
+#include "export/export_options.h"
 #include "trace/trace.h"
 
 namespace stepscope {
 
-Result<std::vector<std::string>> write_speedscope(const Trace& trace, const std::string& path);
+Result<std::vector<std::string>> write_speedscope(const Trace& trace, const std::string& path,
+                                                  const ExportOptions& options = {});
 
 }  // namespace stepscope

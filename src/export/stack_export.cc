@@ -43,8 +43,10 @@ std::vector<std::string> as_list(std::string text) {
 
 }  // namespace
 
-Result<CallTree> build_stacks(const Trace& trace) {
-  CallTree tree = CallTree::build(trace, {});
+Result<CallTree> build_stacks(const Trace& trace, const ExportOptions& options) {
+  SliceScope scope;
+  scope.sample_weight = options.sample_weight;
+  CallTree tree = CallTree::build(trace, scope);
   if (!tree.is_empty()) return tree;
   if (!trace.call_edges().callee.empty()) {
     return Status::error(trace.source() +

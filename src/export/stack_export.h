@@ -14,13 +14,14 @@
 #include <vector>
 
 #include "base/status.h"
+#include "export/export_options.h"
 #include "trace/call_tree.h"
 #include "trace/trace.h"
 
 namespace stepscope {
 
 // Fails where the trace has no stacks, and says what can be done with it.
-Result<CallTree> build_stacks(const Trace& trace);
+Result<CallTree> build_stacks(const Trace& trace, const ExportOptions& options = {});
 
 // What the weights of samples count. A foreign file may leave it open, or have counted bytes.
 enum class WeightUnit { kNs, kNone, kBytes };

@@ -18,7 +18,8 @@
 namespace stepscope {
 namespace {
 
-using Write = Result<std::vector<std::string>> (*)(const Trace&, const std::string&);
+using Write = Result<std::vector<std::string>> (*)(const Trace&, const std::string&,
+                                                   const ExportOptions&);
 
 class StackExportTest : public testing::Test {
  protected:
@@ -31,7 +32,7 @@ class StackExportTest : public testing::Test {
   std::string written(Write write) {
     if (!trace) trace.emplace(std::move(builder).finish());
     const std::string path = testing::TempDir() + "stack_export_test.out";
-    const auto result = write(*trace, path);
+    const auto result = write(*trace, path, options);
     EXPECT_TRUE(result.ok()) << result.status().message();
     if (result) left_out = *result;
     std::stringstream text;
@@ -41,6 +42,7 @@ class StackExportTest : public testing::Test {
   }
 
   TraceBuilder builder;
+  ExportOptions options;
   std::optional<Trace> trace;
   std::vector<std::string> left_out;
 };
@@ -99,7 +101,7 @@ TEST_F(StackExportTest, CallgrindTakesCallEdges) {
             std::string::npos)
       << text;
   for (const Write write : {write_collapsed, write_pprof, write_flamegraph, write_speedscope}) {
-    const auto result = write(*trace, testing::TempDir() + "never_written");
+    const auto result = write(*trace, testing::TempDir() + "never_written", {});
     ASSERT_FALSE(result.ok());
     EXPECT_NE(result.status().message().find("but no stacks"), std::string::npos);
   }
@@ -162,6 +164,25 @@ TEST_F(StackExportTest, SaysWhatItHasNoPlaceFor) {
   written(write_collapsed);
   EXPECT_EQ(left_out, std::vector<std::string>{"the order of calls in time, what ran on device "
                                                "streams, 1 counter values"});
+}
+
+TEST_F(StackExportTest, SamplesWeighTheirCpuTimeUnlessAskedForWallTime) {
+  const TrackId thread = builder.add_thread({1}, {1});
+  const FrameId work = builder.add_frame({builder.string("work"), builder.string("a.py"), 9});
+  const FrameId wait = builder.add_frame({builder.string("wait"), kEmptyString, 0});
+  const StackId outer = builder.add_stack({kNoStack, work, 10});
+  const StackId inner = builder.add_stack({outer, wait, 0});
+  builder.add_sample(thread, 0, outer, 100, 70);
+  builder.add_sample(thread, 100, builder.add_stack({kNoStack, work, 11}), 100, 90);
+  builder.add_sample(thread, 200, inner, 500, 0, kSampleWaited, 5);
+  EXPECT_EQ(written(write_collapsed), "# stepscope: weights in ns\nwork (a.py:9) 160\n");
+  EXPECT_NE(written(write_speedscope).find("\"weights\":[70,90]"), std::string::npos);
+  EXPECT_NE(written(write_callgrind).find("summary: 160\n"), std::string::npos);
+  options.sample_weight = SampleWeight::kWall;
+  EXPECT_EQ(written(write_collapsed),
+            "# stepscope: weights in ns\nwork (a.py:9) 200\nwork (a.py:9);wait 500\n");
+  EXPECT_NE(written(write_speedscope).find("\"weights\":[100,100,500]"), std::string::npos);
+  EXPECT_NE(written(write_callgrind).find("summary: 700\n"), std::string::npos);
 }
 
 }  // namespace

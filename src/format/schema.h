@@ -101,7 +101,7 @@ enum class Column : uint16_t {
   kFromTime = 31,   // i64 ns
   kToTime = 32,     // i64 ns
   kFile = 33,       // u32 string id
-  kLine = 34,       // i32
+  kLine = 34,       // i32 (frames: where the function begins; stacks: where it stood)
   kProcessLabels = 35,     // u32 string id
   kFrame = 36,             // u32 frame id
   kStack = 37,             // u32 stack node id
@@ -139,10 +139,11 @@ enum class Column : uint16_t {
   kLongDurNs = 69,         // i64, as many: their durations
   kDevice = 70,            // i32 device number, -1: none
   kDeviceType = 71,        // i32 torch's c10::DeviceType
-  kCount = 72,             // i64 (stats)
+  kCount = 72,             // i64 (stats; samples: ticks of the sampler in the row)
   kFromOffsetNs = 73,      // i64 ns after the start of kFromSlice (flows); missing: kFromTime
   kToOffsetNs = 74,        // i64 ns after the start of kToSlice (flows); missing: kToTime
   kFirstWord = 75,         // u64, one value: words of the recorder thread before this block
+  kCpuNs = 76,             // i64 (samples), below 0: unknown
   kTotalMemoryBytes = 80,  // i64, as all up to 90 (devices)
   kComputeMajor = 81,
   kComputeMinor = 82,

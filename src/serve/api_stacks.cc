@@ -10,6 +10,7 @@
 #include "serve/api_parameters.h"
 #include "serve/api_requests.h"
 #include "serve/json_writer.h"
+#include "trace/sample_weights.h"
 
 namespace stepscope::serve {
 namespace {
@@ -92,6 +93,9 @@ Result<FlameOptions> read_options(const Trace& trace, const ApiRequest& request)
     if (!label) return label.status();
     options.focus = static_cast<uint32_t>(*label);
   }
+  const auto weight = parse_sample_weight(get_text(request, "weight"));
+  if (!weight) return Status::error("weight: must be cpu or wall");
+  options.scope.sample_weight = *weight;
   const auto inverted = get_flag(request, "inverted");
   if (!inverted) return inverted.status();
   options.inverted = *inverted;

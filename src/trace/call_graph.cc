@@ -7,6 +7,8 @@
 #include "base/flat_map.h"
 #include "base/saturating.h"
 #include "trace/call_counter.h"
+#include "trace/sample_weights.h"
+#include "trace/stack_walk.h"
 
 namespace stepscope {
 namespace {
@@ -93,32 +95,23 @@ class SampleWalk {
         functions_(trace, graph),
         graph_(graph) {
     subtree_ns_ = weight_ns_;
-    // A parent is made before its children, so that one pass backwards sums up whole subtrees.
-    for (uint32_t i = size(); i-- > 0;) {
-      if (const uint32_t parent = parent_of(i); parent != kNone) {
+    // One pass backwards sums up whole subtrees.
+    for (auto i = static_cast<uint32_t>(stacks_.size()); i-- > 0;) {
+      if (const uint32_t parent = parent_of_stack(stacks_, i); parent != kNoParent) {
         subtree_ns_[parent] = add_saturating(subtree_ns_[parent], subtree_ns_[i]);
       }
     }
-    link_children();
   }
 
   void run() {
-    std::vector<std::pair<uint32_t, bool>> walk;  // node, and whether it closes
-    if (first_[size()] != kNone) walk.emplace_back(first_[size()], false);
-    while (!walk.empty()) {
-      const auto [node, closes] = walk.back();
-      walk.pop_back();
-      if (closes) {
-        close();
-        continue;
-      }
-      if (next_[node] != kNone) walk.emplace_back(next_[node], false);
-      if (functions_.knows(stacks_[node].frame)) {
-        walk.emplace_back(node, true);
-        open(node);
-      }
-      if (first_[node] != kNone) walk.emplace_back(first_[node], false);
-    }
+    walk_stacks(
+        stacks_,
+        [&](uint32_t node) {
+          if (functions_.knows(stacks_[node].frame)) open(node);
+        },
+        [&](uint32_t node) {
+          if (functions_.knows(stacks_[node].frame)) close();
+        });
     for (CallGraph::Function& function : graph_.functions) {
       function.is_only_caller = function.cost.total_ns == 0;
     }
@@ -129,23 +122,6 @@ class SampleWalk {
     uint32_t function;
     uint32_t edge;  // kNone at the top
   };
-
-  uint32_t size() const { return static_cast<uint32_t>(stacks_.size()); }
-  uint32_t parent_of(uint32_t node) const {
-    const uint32_t parent = index(stacks_[node].parent);
-    return parent < node ? parent : kNone;
-  }
-
-  // The children of each node as linked lists; the last slot holds those without a parent.
-  void link_children() {
-    first_.assign(stacks_.size() + 1, kNone);
-    next_.assign(stacks_.size(), kNone);
-    for (uint32_t i = size(); i-- > 0;) {
-      const uint32_t parent = parent_of(i);
-      uint32_t& first = first_[parent == kNone ? size() : parent];
-      next_[i] = std::exchange(first, i);
-    }
-  }
 
   void open(uint32_t node) {
     const uint32_t function = functions_.number(stacks_[node].frame);
@@ -178,7 +154,6 @@ class SampleWalk {
   std::span<const StackNode> stacks_;
   std::vector<int64_t> weight_ns_;  // by stack
   std::vector<int64_t> subtree_ns_;
-  std::vector<uint32_t> first_, next_;
   FrameFunctions functions_;
   CallGraph& graph_;
   FlatMap edges_by_key_;
@@ -190,13 +165,15 @@ CallGraph graph_of_samples(const Trace& trace, const SliceScope& scope) {
   const SampleColumns& samples = trace.samples();
   CallGraph graph;
   graph.source = CallGraph::Source::kSamples;
+  const SampleWeights weights(samples, scope.sample_weight);
+  graph.is_cpu_time = weights.is_cpu();
   std::vector<int64_t> weight_ns(trace.stacks().size(), 0);
-  for (size_t i = 0; i < samples.time_ns.size(); ++i) {
+  for (size_t i = 0; i < samples.size(); ++i) {
     if (!scope.takes_track(samples.track[i]) || !scope.takes_time(samples.time_ns[i])) continue;
-    if (index(samples.stack[i]) >= weight_ns.size()) continue;
+    if (index(samples.stack[i]) >= weight_ns.size() || !weights.counts(i)) continue;
     int64_t& weight = weight_ns[index(samples.stack[i])];
-    weight = add_saturating(weight, samples.weight_ns[i]);
-    ++graph.samples;
+    weight = add_saturating(weight, weights[i]);
+    graph.samples += samples.get_count(i);
   }
   SampleWalk(trace, std::move(weight_ns), graph).run();
   sort_edges(graph);
@@ -251,8 +228,13 @@ CallGraph build_call_graph(const Trace& trace, const SliceScope& scope) {
   return {};
 }
 
-std::shared_ptr<const CallGraph> call_graph(const Trace& trace) {
-  return trace.derived().get<CallGraph>("call graph", [&] { return build_call_graph(trace, {}); });
+std::shared_ptr<const CallGraph> call_graph(const Trace& trace, SampleWeight sample_weight) {
+  const bool is_wall = sample_weight == SampleWeight::kWall;
+  return trace.derived().get<CallGraph>(is_wall ? "call graph by wall time" : "call graph", [&] {
+    SliceScope scope;
+    scope.sample_weight = sample_weight;
+    return build_call_graph(trace, scope);
+  });
 }
 
 }  // namespace stepscope

@@ -58,10 +58,12 @@ struct CallGraph {
   std::vector<Function> functions;  // in the order in which they were first seen
   std::vector<Edge> edges;          // by callee; of one callee, as first seen
   uint64_t samples = 0;             // that it was made from
+  bool is_cpu_time = false;         // of samples: times are CPU time, not wall time
 };
 
 // Of the whole trace, kept with it.
-std::shared_ptr<const CallGraph> call_graph(const Trace& trace);
+std::shared_ptr<const CallGraph> call_graph(
+    const Trace& trace, SampleWeight sample_weight = SampleWeight::kCpuWhereKnown);
 
 // Of a part: calls and samples on some tracks that start in some time. Call edges have neither, and
 // are taken whole.

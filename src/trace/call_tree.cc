@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "trace/function_name.h"
+#include "trace/sample_weights.h"
 
 namespace stepscope {
 namespace {
@@ -106,8 +107,6 @@ void CallTree::add_samples(const Trace& trace, const SliceScope& scope) {
   };
   const auto frames = trace.frames();
   const auto stacks = trace.stacks();
-  functions_.clear();
-  function_of_label_.clear();
   for (const Frame& frame : frames) {
     const std::string name(trace.string(frame.name));
     functions_.push_back({name, name, std::string(trace.string(frame.file)), frame.line,
@@ -117,9 +116,11 @@ void CallTree::add_samples(const Trace& trace, const SliceScope& scope) {
   // get a node.
   std::vector<uint8_t> is_seen(stacks.size(), 0);
   const SampleColumns& samples = trace.samples();
+  const SampleWeights weights(samples, scope.sample_weight);
+  is_cpu_time_ = weights.is_cpu();
   const auto takes = [&](size_t i) {
-    return index(samples.stack[i]) < stacks.size() && scope.takes_track(samples.track[i]) &&
-           scope.takes_time(samples.time_ns[i]);
+    return index(samples.stack[i]) < stacks.size() && weights.counts(i) &&
+           scope.takes_track(samples.track[i]) && scope.takes_time(samples.time_ns[i]);
   };
   for (size_t i = 0; i < samples.time_ns.size(); ++i) {
     if (takes(i)) is_seen[index(samples.stack[i])] = 1;
@@ -144,9 +145,9 @@ void CallTree::add_samples(const Trace& trace, const SliceScope& scope) {
     if (!takes(i)) continue;
     const Place& place = places[index(samples.stack[i])];
     Node& node = paths_.node(place.node);
-    ++node.calls;
-    add_to(node.total_ns, samples.weight_ns[i]);
-    if (place.is_too_deep) add_to(node.children_ns, samples.weight_ns[i]);
+    node.calls += samples.get_count(i);
+    add_to(node.total_ns, weights[i]);
+    if (place.is_too_deep) add_to(node.children_ns, weights[i]);
   }
   for (auto id = static_cast<uint32_t>(nodes().size()); id-- > 1;) {
     Node& parent = paths_.node(paths_.node(id).parent);
@@ -159,6 +160,12 @@ void CallTree::add_samples(const Trace& trace, const SliceScope& scope) {
 CallTree CallTree::build(const Trace& trace, const SliceScope& scope, uint32_t max_levels,
                          uint32_t kinds) {
   CallTree tree(max_levels, kinds);
+  const bool asks_for_slices = kinds != kAllSliceKinds && trace.slices().size() > 0;
+  if (!asks_for_slices && functions_are_sampled(trace)) {
+    tree.add_samples(trace, scope);
+    tree.source_ = Source::kSamples;
+    return tree;
+  }
   tree.add_functions_of_labels(trace);
   const bool takes_any = scope.tracks.empty() && kinds == kAllSliceKinds;
   const bool host_only = takes_any && has_host_slices(trace);
@@ -172,12 +179,7 @@ CallTree CallTree::build(const Trace& trace, const SliceScope& scope, uint32_t m
     if (takes_any && holds_steps(trace, track)) continue;
     tree.add_track(trace, track, scope);
   }
-  if (!tree.is_empty()) {
-    tree.source_ = Source::kSlices;
-  } else if (!trace.samples().time_ns.empty()) {
-    tree.add_samples(trace, scope);
-    tree.source_ = Source::kSamples;
-  }
+  if (!tree.is_empty()) tree.source_ = Source::kSlices;
   return tree;
 }
 

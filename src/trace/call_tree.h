@@ -1,6 +1,7 @@
 // CallTree: who called what, merged by the path of functions over the tracks of a trace. Made of
-// slices, else of samples; a trace that has call edges alone (a .prof) has no paths, and its tree
-// is empty. Children always come after their parents in nodes(); see path_tree.h.
+// samples where its functions come from them (sample_weights.h), else of slices; a trace that has
+// call edges alone (a .prof) has no paths, and its tree is empty. Children always come after their
+// parents in nodes(); see path_tree.h.
 //
 //   const CallTree tree = CallTree::build(trace, {});
 //   for (const uint32_t id : tree.heaviest_first()) {
@@ -51,6 +52,7 @@ class CallTree {
   // The function of each label; empty where the tree is made of samples.
   const std::vector<uint32_t>& function_of_label() const { return function_of_label_; }
   Source source() const { return source_; }
+  bool is_cpu_time() const { return is_cpu_time_; }  // of samples: CPU time, not wall time
   bool is_empty() const { return nodes().size() == 1; }
   bool left_out_streams() const { return left_out_streams_; }
   // Of all of it: what the shares are shares of.
@@ -74,6 +76,7 @@ class CallTree {
   uint32_t kinds_;
   Source source_ = Source::kNothing;
   bool left_out_streams_ = false;
+  bool is_cpu_time_ = false;
 };
 
 }  // namespace stepscope

@@ -125,5 +125,56 @@ TEST_F(CallTreeTest, CallEdgesAloneMakeNoTree) {
   EXPECT_EQ(tree.source(), CallTree::Source::kNothing);
 }
 
+TEST_F(CallTreeTest, LinesOfAFunctionDoNotSplitIt) {
+  const TrackId thread = builder.add_thread({1}, {1});
+  const FrameId main = builder.add_frame({builder.string("main"), builder.string("a.py"), 1});
+  const FrameId work = builder.add_frame({builder.string("work"), builder.string("a.py"), 9});
+  for (int32_t line = 1; line <= 4; ++line) {
+    const StackId outer = builder.add_stack({kNoStack, main, line});
+    builder.add_sample(thread, line, builder.add_stack({outer, work, 10 + line}), 10);
+  }
+  EXPECT_EQ(text(build()), "main 4 40 0\n work 4 40 40\n");
+}
+
+TEST_F(CallTreeTest, SamplesCountTheirCpuTimeWhereItIsKnown) {
+  const TrackId thread = builder.add_thread({1}, {1});
+  const FrameId work = builder.add_frame({builder.string("work"), kEmptyString, 9});
+  const FrameId wait = builder.add_frame({builder.string("wait"), kEmptyString, 9});
+  const StackId working = builder.add_stack({kNoStack, work});
+  const StackId waiting = builder.add_stack({kNoStack, wait});
+  builder.add_sample(thread, 0, working, 10, 7);
+  builder.add_sample(thread, 10, working, 10, 9, kSampleHeldGil);
+  builder.add_sample(thread, 20, waiting, 50, 0, kSampleWaited, 5);
+  const CallTree tree = build();
+  EXPECT_TRUE(tree.is_cpu_time());
+  EXPECT_EQ(text(tree), "work 2 16 16\n");
+  SliceScope scope;
+  scope.sample_weight = SampleWeight::kWall;
+  EXPECT_EQ(text(CallTree::build(*trace, scope)), "wait 5 50 50\nwork 2 20 20\n");
+}
+
+TEST_F(CallTreeTest, WhereNothingUsedTheCpuAllTimeCounts) {
+  const TrackId thread = builder.add_thread({1}, {1});
+  const FrameId wait = builder.add_frame({builder.string("wait"), kEmptyString, 9});
+  builder.add_sample(thread, 20, builder.add_stack({kNoStack, wait}), 50, 0, kSampleWaited, 5);
+  const CallTree tree = build();
+  EXPECT_FALSE(tree.is_cpu_time());
+  EXPECT_EQ(text(tree), "wait 5 50 50\n");
+}
+
+TEST(CallTree, SamplesGoBeforeMarksAndCallsGoBeforeSamples) {
+  const auto tree_beside = [](SliceKind kind) {
+    TraceBuilder builder;
+    const TrackId thread = builder.add_thread({1}, {1});
+    const FrameId work = builder.add_frame({builder.string("work"), kEmptyString, 9});
+    builder.add_sample(thread, 20, builder.add_stack({kNoStack, work}), 50);
+    builder.add_slice(thread, 0, 100, builder.label("mark", "", kind));
+    return text(CallTree::build(std::move(builder).finish(), {}));
+  };
+  EXPECT_EQ(tree_beside(SliceKind::kAnnotation), "work 1 50 50\n");
+  EXPECT_EQ(tree_beside(SliceKind::kOperator), "work 1 50 50\n");
+  EXPECT_EQ(tree_beside(SliceKind::kPython), "mark 1 100 100\n");
+}
+
 }  // namespace
 }  // namespace stepscope

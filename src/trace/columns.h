@@ -149,18 +149,37 @@ struct Frame {
   friend bool operator==(const Frame&, const Frame&) = default;
 };
 
-// A node of the stack tree: the frame, and the stack that called it.
+// A node of the stack tree: the frame, the stack that called it, and the line at which the function
+// stood (0: unknown). A function seen at two lines is two nodes of one frame.
 struct StackNode {
   StackId parent = kNoStack;
   FrameId frame = kNoFrame;
+  int32_t line = 0;
   friend bool operator==(const StackNode&, const StackNode&) = default;
 };
 
+inline constexpr int64_t kNoCpuNs = -1;
+inline constexpr uint8_t kSampleHeldGil = 1;  // the thread held Python's global lock
+inline constexpr uint8_t kSampleWaited = 2;   // the thread used no CPU
+
+// Which time of samples is added up.
+enum class SampleWeight : uint8_t { kCpuWhereKnown = 0, kWall };
+
+// Stacks seen on threads. The last three columns are empty where no sample has anything in them:
+// ask by the functions.
 struct SampleColumns {
   std::vector<int64_t> time_ns;
   std::vector<TrackId> track;
   std::vector<StackId> stack;
-  std::vector<int64_t> weight_ns;
+  std::vector<int64_t> weight_ns;  // wall time that the sample stands for
+  std::vector<int64_t> cpu_ns;     // CPU time that the thread used in it; kNoCpuNs: unknown
+  std::vector<uint8_t> flags;      // kSampleHeldGil, kSampleWaited
+  std::vector<uint32_t> count;     // ticks of the sampler that are one row; at least 1
+
+  size_t size() const { return time_ns.size(); }
+  int64_t get_cpu_ns(size_t row) const { return cpu_ns.empty() ? kNoCpuNs : cpu_ns[row]; }
+  uint8_t get_flags(size_t row) const { return flags.empty() ? uint8_t{0} : flags[row]; }
+  uint32_t get_count(size_t row) const { return count.empty() ? 1 : count[row]; }
 };
 
 // What a `.prof` holds: who called whom how often and for how long, with no timeline. A caller of

@@ -170,8 +170,19 @@ Status DefinitionReader::read_processes(const BlockView& block, ColumnDecoder& d
   translate(labels);
   for (size_t i = 0; i < ids.size(); ++i) {
     const auto [it, is_new] = processes_.try_emplace(ids[i], 0);
-    if (is_new) it->second = builder_.add_new_process({numbers[i], texts[i]});
+    if (is_new) {
+      if (const auto known = find_known_process(numbers[i])) {
+        it->second = *known;
+        joined_processes_[ids[i]] = builder_.process(*known).name != kEmptyString;
+      } else {
+        it->second = builder_.add_new_process({numbers[i], texts[i]});
+      }
+    }
     Process& process = builder_.process(it->second);
+    if (const auto joined = joined_processes_.find(ids[i]); joined != joined_processes_.end()) {
+      if (!joined->second) process.name = names[i];
+      continue;
+    }
     process.name = names[i];
     process.labels = labels[i];
     process.sort_index = sorts[i];
@@ -214,8 +225,15 @@ Status DefinitionReader::read_tracks(const BlockView& block, ColumnDecoder& deco
     track.sort_index = sorts[i];
     track.has_sort_index = (flags[i] & kHasSortIndex) != 0;
     const auto it = tracks_.find(ids[i]);
-    if (it != tracks_.end()) {
+    if (const auto joined = joined_tracks_.find(ids[i]); joined != joined_tracks_.end()) {
+      if (!joined->second) builder_.track(it->second).name = track.name;
+    } else if (it != tracks_.end()) {
       builder_.track(it->second) = track;
+    } else if (const auto same_track = find_known_track(track)) {
+      Track& same = builder_.track(*same_track);
+      joined_tracks_[ids[i]] = same.name != kEmptyString;
+      if (same.name == kEmptyString) same.name = track.name;
+      tracks_.emplace(ids[i], *same_track);
     } else {
       tracks_.emplace(ids[i], builder_.add_track(track));
     }
@@ -294,17 +312,18 @@ Status DefinitionReader::read_stacks(const BlockView& block, ColumnDecoder& deco
   Columns columns(block, decoder);
   const auto parents = columns.get<StackId>(Column::kParent);
   auto frames = columns.get<FrameId>(Column::kFrame);
+  const auto lines = columns.get_or<int32_t>(Column::kLine, 0);
   if (!columns.status()) return columns.status();
   translate(frames);
   if (*first > stacks_.size()) {
-    const StackId unknown = builder_.add_stack({kNoStack, unknown_frame()});
+    const StackId unknown = builder_.add_stack({kNoStack, unknown_frame(), 0});
     count_lost(stacks_.define(*first, {}, unknown));
   }
   // One by one: a node's parent may be a row of the same block, always an earlier one.
   for (uint32_t i = 0; i < parents.size(); ++i) {
     StackId parent = parents[i];
     translate(one(parent));
-    const StackId id = builder_.add_stack({parent, frames[i]});
+    const StackId id = builder_.add_stack({parent, frames[i], std::max(0, lines[i])});
     stacks_.define(*first + i, std::span(&id, 1), kNoStack);
   }
   return {};
@@ -367,6 +386,16 @@ void DefinitionReader::translate(std::span<TrackId> ids) {
     if (!found) count_skipped(1);
     ids[i] = found ? *found : *lost_track_;
   }
+}
+
+std::optional<uint32_t> DefinitionReader::find_known_process(int64_t pid) const {
+  return known_ == nullptr ? std::nullopt : known_->find_process(pid);
+}
+
+std::optional<TrackId> DefinitionReader::find_known_track(const Track& track) const {
+  if (known_ == nullptr || track.kind != TrackKind::kThread) return std::nullopt;
+  if (track.tid.text != kEmptyString) return std::nullopt;
+  return known_->find_thread(track.process, track.tid.number);
 }
 
 StringId DefinitionReader::string(StringId file_id) {

@@ -19,6 +19,7 @@
 #include "format/block_reader.h"
 #include "format/column_decoder.h"
 #include "trace/id_map.h"
+#include "trace/known_threads.h"
 #include "trace/row_budget.h"
 #include "trace/trace_builder.h"
 
@@ -30,6 +31,10 @@ class DefinitionReader {
   DefinitionReader(TraceBuilder& builder, RowBudget& budget) : builder_(builder), budget_(budget) {}
   DefinitionReader(const DefinitionReader&) = delete;
   DefinitionReader& operator=(const DefinitionReader&) = delete;
+
+  // A sampler's file tells of processes and threads that other recordings have told of already:
+  // by their pids and tids they are the same, where `known` has them. Before the first block.
+  void join(const KnownThreads& known) { known_ = &known; }
 
   static bool reads(format::BlockType type);
   // On an error the block is damaged; what it defined before the fault was found may remain.
@@ -68,12 +73,16 @@ class DefinitionReader {
   void count_skipped(uint64_t count) { builder_.stats().add(Stat::kValuesSkipped, count); }
   void count_lost(uint64_t count);
   uint32_t process(uint32_t file_id);
+  std::optional<uint32_t> find_known_process(int64_t pid) const;
+  std::optional<TrackId> find_known_track(const Track& track) const;
   StringId unknown_string() { return builder_.string("?"); }
   LabelId unknown_label() { return builder_.label("?", "", SliceKind::kOther); }
   FrameId unknown_frame() { return builder_.add_frame({unknown_string(), kEmptyString, 0}); }
 
   TraceBuilder& builder_;
   RowBudget& budget_;
+  const KnownThreads* known_ = nullptr;
+  std::unordered_map<uint32_t, bool> joined_processes_, joined_tracks_;  // whether it had a name
   IdMap<StringId> strings_;
   IdMap<LabelId> labels_;
   IdMap<FrameId> frames_;

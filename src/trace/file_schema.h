@@ -7,25 +7,20 @@
 #include <string_view>
 #include <utility>
 
+#include "format/recording_metadata.h"
 #include "format/schema.h"
 #include "trace/stats.h"
 #include "trace/trace.h"
 
 namespace stepscope {
 
-// kFlags of a metadata block.
-inline constexpr uint8_t kMetadataIsJson = 1;
-inline constexpr uint8_t kMetadataOfFile = 2;  // of the file, not an entry of Trace::metadata()
+using format::kMetadataIsJson;
+using format::kMetadataOfFile;  // such an entry is none of Trace::metadata()
 
 // Keys of metadata of the file.
 inline constexpr std::string_view kFormatKey = "stepscope.format";  // what it was converted from
 inline constexpr std::string_view kSourceKey = "stepscope.source";
 inline constexpr std::string_view kClockBaseKey = "stepscope.clock_base_ns";
-// The same, of recordings.
-inline constexpr std::string_view kBootIdKey = "stepscope.boot_id";
-inline constexpr std::string_view kSegmentKey = "stepscope.segment";
-inline constexpr std::string_view kPoolKey = "stepscope.pool";
-inline constexpr std::string_view kClosedKey = "stepscope.closed";
 
 // kFlags of process and track blocks.
 inline constexpr uint8_t kHasSortIndex = 1;

@@ -8,12 +8,12 @@
 #include <array>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
+#include "base/process_stat.h"
 #include "format/column_decoder.h"
 #include "format/layout.h"
 #include "trace/file_schema.h"
@@ -56,20 +56,27 @@ uint64_t read_file_id(const std::string& path) {
   return header ? header->header.file_id : 0;
 }
 
-std::string read_boot_id() {
-  std::ifstream file("/proc/sys/kernel/random/boot_id");
-  std::string id;
-  file >> id;
-  return id;
-}
-
 void take_metadata(std::string_view key, std::string_view value, RecordingInfo& info) {
-  if (key == kBootIdKey) info.boot_id = value;
-  if (key == kPoolKey) info.pool_path = value;
-  if (key == kClosedKey) info.is_closed = true;
-  if (key == kSegmentKey) {
+  if (key == format::kBootIdKey) info.boot_id = value;
+  if (key == format::kPoolKey) info.pool_path = value;
+  if (key == format::kClosedKey) info.is_closed = true;
+  if (key == format::kSamplerKey) info.sampler = value;
+  if (key == format::kSegmentKey) {
     std::from_chars(value.data(), value.data() + value.size(), info.segment);
   }
+}
+
+bool sampler_is_running(const RecordingInfo& info) {
+  if (info.boot_id != format::read_boot_id()) return false;
+  const size_t end = info.sampler.find(' ');
+  const std::string pid = info.sampler.substr(0, end);
+  if (end == std::string::npos || pid.empty() ||
+      pid.find_first_not_of("0123456789") != std::string::npos) {
+    return false;
+  }
+  const ProcessStat stat = read_process_stat(pid);
+  return stat.state != 'Z' && stat.start_ticks != 0 &&
+         info.sampler.substr(end + 1) == std::to_string(stat.start_ticks);
 }
 
 }  // namespace
@@ -109,6 +116,10 @@ Result<Recording> Recording::open(std::vector<std::string> paths, Scope scope,
   if (info.file_id == 0) return recording;
   recording.state_ = State::kClosed;
   if (info.is_closed) return recording;
+  if (info.is_sampler()) {
+    recording.state_ = sampler_is_running(info) ? State::kRunning : State::kSamplerKilled;
+    return recording;
+  }
 
   std::string stem = stem_of(recording.files_.back().path, info.segment);
   uint32_t segment = info.segment;
@@ -180,7 +191,7 @@ void Recording::read_pool(const std::string& path) {
   auto pool = format::read_pool(path);
   if (!pool || pool->file_id != info().file_id) return;
   // A pid and a start time mean something only until the next boot.
-  if (!info().boot_id.empty() && info().boot_id != read_boot_id()) pool->is_running = false;
+  if (!info().boot_id.empty() && info().boot_id != format::read_boot_id()) pool->is_running = false;
   pool_ = *std::move(pool);
 }
 

@@ -29,6 +29,8 @@ struct RecordingInfo {
   std::string boot_id;
   std::string pool_path;
   bool is_closed = false;
+  std::string sampler;  // who wrote it, where it was a sampler; see recording_metadata.h
+  bool is_sampler() const { return !sampler.empty(); }
 };
 RecordingInfo read_recording_info(const format::BlockReader& reader);
 
@@ -45,7 +47,9 @@ class Recording {
     kRunning,
     kEnded,  // not closed; the pool has the rest
     kPoolMissing,
+    kSamplerKilled,  // not closed, and the sampler is gone; there is no pool
   };
+  static constexpr size_t kStateCount = 7;
 
   // Fails where none of the files can be read. A file that a ring removes meanwhile is left out.
   static Result<Recording> open(std::vector<std::string> paths, Scope scope,

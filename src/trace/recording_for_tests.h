@@ -32,6 +32,9 @@ class RecordingForTests {
     std::string pool_path;
     int64_t monotonic_ns = 0;  // at tick 0
     int64_t realtime_ns = 0;
+    std::string sampler;  // it is a sampler's file: its pid and start
+    int64_t tid = 0;
+    uint32_t thread_name = 0;  // a string: 1 a, 2 b, 3 c
   };
 
   explicit RecordingForTests(const Options& options)
@@ -39,9 +42,10 @@ class RecordingForTests {
     using format::BlockBuilder;
     using format::BlockType;
     using format::Column;
-    metadata({{kBootIdKey, options.boot_id},
-              {kSegmentKey, std::to_string(options.segment)},
-              {kPoolKey, options.pool_path}});
+    metadata({{format::kBootIdKey, options.boot_id},
+              {format::kSegmentKey, std::to_string(options.segment)},
+              {format::kPoolKey, options.pool_path}});
+    if (!options.sampler.empty()) metadata({{format::kSamplerKey, options.sampler}});
     const std::vector<uint64_t> ticks = {0};
     const std::vector<int64_t> monotonic = {options.monotonic_ns}, realtime = {options.realtime_ns};
     write(BlockBuilder(BlockType::kClock, 1)
@@ -60,7 +64,10 @@ class RecordingForTests {
     write(BlockBuilder(BlockType::kProcesses, 1)
               .add_one<uint32_t>(Column::kId, 0)
               .add_one<int64_t>(Column::kNumber, options.pid));
-    write(BlockBuilder(BlockType::kTracks, 1).add<uint32_t>(Column::kId, ids));
+    write(BlockBuilder(BlockType::kTracks, 1)
+              .add<uint32_t>(Column::kId, ids)
+              .add_one<int64_t>(Column::kNumber, options.tid)
+              .add_one<uint32_t>(Column::kName, options.thread_name));
   }
 
   void write(const format::BlockBuilder& block) {
@@ -99,7 +106,34 @@ class RecordingForTests {
               .add<uint32_t>(Column::kPayload, upper));
   }
 
-  void close() { metadata({{kClosedKey, "1"}}); }
+  // Samples of thread 0 in the function "c", and what the sampler counted.
+  void samples(const std::vector<int64_t>& times, int64_t ticks, int64_t missed) {
+    using format::BlockBuilder;
+    using format::BlockType;
+    using format::Column;
+    const auto rows = static_cast<uint32_t>(times.size());
+    const std::vector<uint32_t> stacks(rows, 0);
+    const std::vector<int64_t> weights(rows, 10);
+    write(BlockBuilder(BlockType::kFrames, 1)
+              .add_one<uint64_t>(Column::kFirstId, 0)
+              .add_one<uint32_t>(Column::kName, 3));
+    write(BlockBuilder(BlockType::kStacks, 1)
+              .add_one<uint64_t>(Column::kFirstId, 0)
+              .add_one<uint32_t>(Column::kParent, format::kNoneU32)
+              .add_one<uint32_t>(Column::kFrame, 0));
+    write(BlockBuilder(BlockType::kSamples, rows)
+              .set_stream(0)
+              .add<int64_t>(Column::kTime, times)
+              .add<uint32_t>(Column::kStack, stacks)
+              .add<int64_t>(Column::kWeight, weights));
+    const std::vector<std::string_view> keys = {"sampler_ticks", "ticks_missed"};
+    const std::vector<int64_t> counts = {ticks, missed};
+    write(BlockBuilder(BlockType::kStats, 2)
+              .add_text(Column::kKeyText, keys)
+              .add<int64_t>(Column::kCount, counts));
+  }
+
+  void close() { metadata({{format::kClosedKey, "1"}}); }
   const std::vector<uint8_t>& bytes() const { return sink_.bytes(); }
   void save(const std::string& path) const { save(path, bytes()); }
   static void save(const std::string& path, const std::vector<uint8_t>& bytes) {

@@ -347,5 +347,87 @@ TEST_F(RunFolder, WritesTheSeedsOfTheFuzzerWhenAsked) {
   file.save(std::string(folder) + "/recording_words.sscope");
 }
 
+TEST_F(RunFolder, SamplesOfAProcessLieOnTheThreadsOfItsOwnRecording) {
+  RecordingForTests file({.tid = 77, .thread_name = 1});
+  file.records(0, {begin(0), end(0)});
+  file.close();
+  file.save(path("1234.sscope"));
+  // Its name comes first in the folder, and its name for the thread is another one.
+  RecordingForTests sampler({.file_id = 2, .sampler = "99 5", .tid = 77, .thread_name = 2});
+  sampler.samples({12, 15}, 10, 1);
+  sampler.close();
+  sampler.save(path("1234.samples.sscope"));
+  load(folder_);
+  ASSERT_EQ(trace_->processes().size(), 1u);
+  ASSERT_EQ(trace_->tracks().size(), 1u);
+  EXPECT_EQ(trace_->string(trace_->tracks()[0].name), "a");
+  EXPECT_EQ(slices(), "a 10+10");
+  EXPECT_EQ(trace_->samples().time_ns, (std::vector<int64_t>{12, 15}));
+  EXPECT_EQ(trace_->samples().track[1], TrackId{0});
+  EXPECT_EQ(stat(Stat::kSamplerTicks), 10u);
+  EXPECT_EQ(stat(Stat::kTicksMissed), 1u);
+  EXPECT_FALSE(trace_->stats().has_faults());
+  EXPECT_EQ(notes(), "");
+}
+
+TEST_F(RunFolder, AThreadThatOnlyTheSamplerSawIsOneMoreOfTheProcess) {
+  RecordingForTests file({.tid = 77});
+  file.records(0, {begin(0), end(0)});
+  file.close();
+  file.save(path("1234.sscope"));
+  RecordingForTests sampler({.file_id = 2, .sampler = "99 5", .tid = 78, .thread_name = 2});
+  sampler.samples({12}, 1, 0);
+  sampler.close();
+  sampler.save(path("samples.sscope"));
+  load(folder_);
+  ASSERT_EQ(trace_->processes().size(), 1u);
+  ASSERT_EQ(trace_->tracks().size(), 2u);
+  EXPECT_EQ(trace_->tracks()[1].process, 0u);
+  EXPECT_EQ(trace_->string(trace_->tracks()[1].name), "b");
+}
+
+TEST_F(RunFolder, AThreadWithoutANameGetsTheSamplers) {
+  RecordingForTests file({.tid = 77});
+  file.close();
+  file.save(path("1234.sscope"));
+  RecordingForTests sampler({.file_id = 2, .sampler = "99 5", .tid = 77, .thread_name = 2});
+  sampler.samples({12}, 1, 0);
+  sampler.close();
+  sampler.save(path("1234.samples.sscope"));
+  load(folder_);
+  ASSERT_EQ(trace_->tracks().size(), 1u);
+  EXPECT_EQ(trace_->string(trace_->tracks()[0].name), "b");
+}
+
+TEST_F(RunFolder, APidOfAnotherBootIsAnotherProcess) {
+  RecordingForTests file({.tid = 77});
+  file.close();
+  file.save(path("1234.sscope"));
+  RecordingForTests sampler({.file_id = 2, .boot_id = "other", .sampler = "99 5", .tid = 77});
+  sampler.samples({12}, 1, 0);
+  sampler.close();
+  sampler.save(path("1234.samples.sscope"));
+  load(folder_);
+  EXPECT_EQ(trace_->processes().size(), 2u);
+  EXPECT_EQ(trace_->tracks().size(), 2u);
+}
+
+TEST_F(RunFolder, SaysThatASamplerWasKilledOrStillRuns) {
+  RecordingForTests killed({.boot_id = boot_id(), .sampler = std::to_string(getpid()) + " 1"});
+  killed.samples({12}, 1, 0);
+  killed.save(path("1234.samples.sscope"));
+  load(path("1234.samples.sscope"));
+  EXPECT_EQ(trace_->samples().size(), 1u);
+  EXPECT_EQ(notes(),
+            "the sampler ended without closing its file: what it saw in its last second is lost\n");
+  RecordingForTests running(
+      {.boot_id = boot_id(),
+       .sampler = std::to_string(getpid()) + " " + std::to_string(my_start_time())});
+  running.samples({12}, 1, 0);
+  running.save(path("1234.samples.sscope"));
+  load(folder_);
+  EXPECT_EQ(notes(), "still being recorded: as of now\n");
+}
+
 }  // namespace
 }  // namespace stepscope

@@ -5,7 +5,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/flat_map.h"
 #include "base/saturating.h"
+#include "trace/stack_walk.h"
 #include "trace/trace_builder.h"
 
 namespace stepscope {
@@ -43,15 +45,22 @@ class SampledCalls {
     SliceRef slice;
   };
 
-  // A stack comes after the one that called it.
+  // A stack comes after the one that called it. Stacks that differ only in lines are one: the
+  // first of them stands for all.
   void find_levels() {
     levels_.resize(stacks_.size());
+    callers_.resize(stacks_.size(), kNoStack);
     shown_.resize(stacks_.size());
+    std::vector<StackId> same(stacks_.size());
+    FlatMap by_functions;
     for (uint32_t id = 0; id < stacks_.size(); ++id) {
-      const uint32_t parent = index(stacks_[id].parent);
-      const bool has_parent = parent < id;
+      const uint32_t parent = parent_of_stack(stacks_, id);
+      const bool has_parent = parent != kNoParent;
+      if (has_parent) callers_[id] = same[parent];
+      const uint64_t key = uint64_t{index(callers_[id])} << 32 | index(stacks_[id].frame);
+      same[id] = StackId{by_functions.try_emplace(key, id).value};
       levels_[id] = has_parent ? levels_[parent] + 1 : 0;
-      shown_[id] = levels_[id] < kMaxLevels ? StackId{id} : shown_[parent];
+      shown_[id] = levels_[id] < kMaxLevels ? same[id] : shown_[parent];
     }
   }
 
@@ -115,7 +124,7 @@ class SampledCalls {
         close(0, time_ns);
         break;
       }
-      at = stacks_[index(at)].parent;
+      at = callers_[index(at)];
     }
     for (size_t i = fresh.size(); i-- > 0;) {
       open_.push_back({fresh[i], builder_.add_slice(track, time_ns, 0, label_of(fresh[i]))});
@@ -126,7 +135,9 @@ class SampledCalls {
   const SampleColumns& samples_;
   const std::span<const StackNode> stacks_;
   std::vector<uint32_t> levels_;  // by stack
-  std::vector<StackId> shown_;    // by stack: itself, or the deepest one around it that is shown
+  std::vector<StackId> callers_;  // by stack: the parent, whatever its line
+  std::vector<StackId>
+      shown_;  // by stack: itself, whatever its line, or the deepest one around it that is shown
   std::vector<Open> open_;
   TraceBuilder builder_;
 };

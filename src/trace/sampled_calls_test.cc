@@ -14,9 +14,9 @@ class SampledTrace {
  public:
   SampledTrace() : thread_(builder_.add_thread(ForeignId{1}, ForeignId{2})) {}
 
-  StackId stack(StackId parent, std::string_view name) {
+  StackId stack(StackId parent, std::string_view name, int32_t line = 0) {
     const FrameId frame = builder_.add_frame({builder_.string(name), kEmptyString, 0});
-    return builder_.add_stack({parent, frame});
+    return builder_.add_stack({parent, frame, line});
   }
   void sample(int64_t time_ns, StackId stack) { builder_.add_sample(thread_, time_ns, stack, 10); }
   // "main 0+30 @0; work 10+10 @1; "
@@ -75,6 +75,16 @@ TEST(SampledCalls, DeepStacksAreCut) {
   const std::string calls = made.calls();
   EXPECT_NE(calls.find("@63;"), std::string::npos);
   EXPECT_EQ(calls.find("@64;"), std::string::npos);
+}
+
+TEST(SampledCalls, AFunctionStaysOneCallWhileItsLineChanges) {
+  SampledTrace made;
+  const StackId main = made.stack(kNoStack, "main", 3);
+  const StackId later = made.stack(kNoStack, "main", 4);
+  made.sample(0, made.stack(main, "work", 8));
+  made.sample(10, made.stack(main, "work", 9));
+  made.sample(20, made.stack(later, "work", 8));
+  EXPECT_EQ(made.calls(), "main 0+30 @0; work 0+30 @1; ");
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ constexpr std::array<std::string_view, kStatCount> kNames = {
     "flows_unbound",      "values_skipped",     "bytes_truncated",    "blocks_damaged",
     "blocks_unknown",     "bytes_lost",         "records_dropped",    "records_recovered",
     "records_lost",       "records_expired",    "begins_expired",     "calls_left_out",
-    "slices_open_at_end",
+    "slices_open_at_end", "sampler_ticks",      "ticks_missed",       "samples_torn",
 };
 
 }  // namespace
@@ -27,6 +27,9 @@ bool stat_is_fault(Stat stat) {
     case Stat::kBeginsExpired:
     case Stat::kCallsLeftOut:
     case Stat::kSlicesOpenAtEnd:
+    case Stat::kSamplerTicks:
+    case Stat::kTicksMissed:  // of the sampler, not of the file
+    case Stat::kSamplesTorn:
       return false;
     default:
       return true;

@@ -32,6 +32,9 @@ enum class Stat : uint8_t {
   kBeginsExpired,      // slices whose begin is among these; shown from the first record kept
   kCallsLeftOut,       // shorter than the recorder was told to keep
   kSlicesOpenAtEnd,    // when the recording ended
+  kSamplerTicks,       // moments at which a sampler meant to look
+  kTicksMissed,        // of these: it came too late
+  kSamplesTorn,        // stacks that changed while they were read, again and again; left out
   kCount,
 };
 inline constexpr int kStatCount = static_cast<int>(Stat::kCount);

@@ -2,6 +2,7 @@
 #include "trace/trace_builder.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "base/check.h"
@@ -229,19 +230,35 @@ FrameId TraceBuilder::add_frame(const Frame& frame) {
   return at;
 }
 
+size_t TraceBuilder::StackNodeHash::operator()(const StackNode& node) const {
+  const uint64_t place = uint64_t{index(node.parent)} << 32 | index(node.frame);
+  return mix(place, static_cast<uint32_t>(node.line));
+}
+
 StackId TraceBuilder::add_stack(const StackNode& node) {
-  const uint64_t key = uint64_t{index(node.parent)} << 32 | index(node.frame);
   const auto [it, is_new] =
-      stacks_by_key_.try_emplace(key, StackId{static_cast<uint32_t>(data_.stacks.size())});
+      stacks_by_node_.try_emplace(node, StackId{static_cast<uint32_t>(data_.stacks.size())});
   if (is_new) data_.stacks.push_back(node);
   return it->second;
 }
 
-void TraceBuilder::add_sample(TrackId track, int64_t time_ns, StackId stack, int64_t weight_ns) {
-  data_.samples.time_ns.push_back(std::clamp(time_ns, -kMaxTimeNs, kMaxTimeNs));
-  data_.samples.track.push_back(track);
-  data_.samples.stack.push_back(stack);
-  data_.samples.weight_ns.push_back(std::clamp(weight_ns, -kMaxDurNs, kMaxDurNs));
+void TraceBuilder::add_sample(TrackId track, int64_t time_ns, StackId stack, int64_t weight_ns,
+                              int64_t cpu_ns, uint8_t flags, int64_t count) {
+  SampleColumns& samples = data_.samples;
+  // A column that only has its default so far stays empty.
+  const auto push = [rows = samples.size()](auto& column, auto fallback, auto value) {
+    if (column.empty() && value == fallback) return;
+    if (column.empty()) column.assign(rows, fallback);
+    column.push_back(value);
+  };
+  push(samples.cpu_ns, kNoCpuNs, std::clamp(cpu_ns, kNoCpuNs, kMaxDurNs));
+  push(samples.flags, uint8_t{0}, flags);
+  push(samples.count, uint32_t{1},
+       static_cast<uint32_t>(std::clamp<int64_t>(count, 1, std::numeric_limits<uint32_t>::max())));
+  samples.time_ns.push_back(std::clamp(time_ns, -kMaxTimeNs, kMaxTimeNs));
+  samples.track.push_back(track);
+  samples.stack.push_back(stack);
+  samples.weight_ns.push_back(std::clamp(weight_ns, -kMaxDurNs, kMaxDurNs));
 }
 
 void TraceBuilder::add_call_edge(FrameId caller, FrameId callee, uint64_t calls,

@@ -61,6 +61,7 @@ class TraceBuilder {
   uint32_t add_process(ForeignId pid);
   uint32_t add_new_process(ForeignId pid);  // always a new one: a pid is used again, or by exec
   Process& process(uint32_t process) { return data_.processes[process]; }
+  std::span<const Process> processes() const { return data_.processes; }
   TrackId add_thread(ForeignId pid, ForeignId tid);
   TrackId add_counter(ForeignId pid, StringId name, StringId series);
   TrackId add_track(const Track& track);  // always a new one
@@ -112,7 +113,9 @@ class TraceBuilder {
 
   FrameId add_frame(const Frame& frame);     // the same frame gives the same id
   StackId add_stack(const StackNode& node);  // the same node gives the same id
-  void add_sample(TrackId track, int64_t time_ns, StackId stack, int64_t weight_ns);
+  // A negative CPU time is an unknown one; a count below 1 is 1.
+  void add_sample(TrackId track, int64_t time_ns, StackId stack, int64_t weight_ns,
+                  int64_t cpu_ns = kNoCpuNs, uint8_t flags = 0, int64_t count = 1);
   void add_call_edge(FrameId caller, FrameId callee, uint64_t calls, uint64_t primitive_calls,
                      int64_t self_ns, int64_t total_ns);
 
@@ -143,6 +146,9 @@ class TraceBuilder {
     LabelId label;
     FlowPhase phase;
     bool binds_next;
+  };
+  struct StackNodeHash {
+    size_t operator()(const StackNode& node) const;
   };
   struct DirectFlow {
     SliceRef from, to;
@@ -177,7 +183,7 @@ class TraceBuilder {
   std::vector<FlowPoint> flow_points_;
   std::vector<DirectFlow> direct_flows_;
   std::unordered_map<uint64_t, std::vector<FrameId>> frames_by_key_;
-  std::unordered_map<uint64_t, StackId> stacks_by_key_;
+  std::unordered_map<StackNode, StackId, StackNodeHash> stacks_by_node_;
 };
 
 }  // namespace stepscope

@@ -57,6 +57,18 @@ class HandMade {
                      .add<uint32_t>(Column::kDur, durs)
                      .add<uint32_t>(Column::kLabel, labels));
   }
+  // Frame 0 and stack 0, which stands at a line.
+  HandMade& write_stack(int32_t line) {
+    write(BlockBuilder(BlockType::kFrames, 1)
+              .add_one<uint64_t>(Column::kFirstId, 0)
+              .add_one<uint32_t>(Column::kName, 1));
+    const std::vector<int32_t> lines = {line};
+    return write(BlockBuilder(BlockType::kStacks, 1)
+                     .add_one<uint64_t>(Column::kFirstId, 0)
+                     .add_one<uint32_t>(Column::kParent, format::kNoneU32)
+                     .add_one<uint32_t>(Column::kFrame, 0)
+                     .add<int32_t>(Column::kLine, lines));
+  }
   HandMade& write_args(std::vector<uint32_t> slices, std::vector<int32_t> values) {
     return write(BlockBuilder(BlockType::kArgs, static_cast<uint32_t>(slices.size()))
                      .set_stream(1)
@@ -360,6 +372,64 @@ TEST(TraceFile, TakesTheLastDefinitionOfATrack) {
   ASSERT_EQ(trace.tracks().size(), 1u);
   EXPECT_EQ(trace.string(trace.tracks()[0].name), "conv");
   EXPECT_EQ(trace.tracks()[0].slice_count, 1u);
+}
+
+TEST(TraceFile, SamplesWithoutTheOptionalColumnsTakeNoMemoryForThem) {
+  HandMade file;
+  const std::vector<int64_t> times = {10, 20}, weights = {5, 5};
+  const std::vector<uint32_t> stacks = {0, 0};
+  file.write_stack(17).write(BlockBuilder(BlockType::kSamples, 2)
+                                 .set_stream(0)
+                                 .add<int64_t>(Column::kTime, times)
+                                 .add<uint32_t>(Column::kStack, stacks)
+                                 .add<int64_t>(Column::kWeight, weights));
+  const Trace trace = file.load();
+  ASSERT_EQ(trace.samples().size(), 2u);
+  EXPECT_TRUE(trace.samples().cpu_ns.empty());
+  EXPECT_TRUE(trace.samples().flags.empty());
+  EXPECT_TRUE(trace.samples().count.empty());
+  EXPECT_EQ(trace.samples().get_cpu_ns(1), kNoCpuNs);
+  EXPECT_EQ(trace.samples().get_flags(1), 0);
+  EXPECT_EQ(trace.samples().get_count(1), 1u);
+  EXPECT_EQ(trace.stacks()[0].line, 17);
+}
+
+TEST(TraceFile, BringsAbsurdSamplesBackToWhatCanBe) {
+  HandMade file;
+  constexpr int64_t kLeast = INT64_MIN, kMost = INT64_MAX;
+  const std::vector<int64_t> times = {kLeast, kMost, 3}, weights = {kLeast, kMost, 7},
+                             cpu_ns = {kLeast, kMost, 2}, counts = {kLeast, kMost, 0};
+  const std::vector<uint32_t> stacks = {0, 0, 0};
+  const std::vector<uint8_t> flags = {255, 0, 2};
+  file.write_stack(-5).write(BlockBuilder(BlockType::kSamples, 3)
+                                 .set_stream(0)
+                                 .add<int64_t>(Column::kTime, times)
+                                 .add<uint32_t>(Column::kStack, stacks)
+                                 .add<int64_t>(Column::kWeight, weights)
+                                 .add<int64_t>(Column::kCpuNs, cpu_ns)
+                                 .add<uint8_t>(Column::kFlags, flags)
+                                 .add<int64_t>(Column::kCount, counts));
+  const Trace trace = file.load();
+  const SampleColumns& samples = trace.samples();
+  EXPECT_EQ(samples.cpu_ns, (std::vector<int64_t>{kNoCpuNs, TraceBuilder::kMaxDurNs, 2}));
+  EXPECT_EQ(samples.count, (std::vector<uint32_t>{1, UINT32_MAX, 1}));
+  EXPECT_EQ(samples.flags, flags);
+  EXPECT_EQ(samples.time_ns[0], -TraceBuilder::kMaxTimeNs);
+  EXPECT_EQ(trace.stacks()[0].line, 0);
+}
+
+TEST(TraceFile, ColumnsOfSamplesThatAreTooShortAreDamage) {
+  HandMade file;
+  const std::vector<int64_t> times = {1, 2, 3}, cpu_ns = {1, 2};
+  const std::vector<uint32_t> stacks = {0, 0, 0};
+  file.write_stack(1).write(BlockBuilder(BlockType::kSamples, 3)
+                                .set_stream(0)
+                                .add<int64_t>(Column::kTime, times)
+                                .add<uint32_t>(Column::kStack, stacks)
+                                .add<int64_t>(Column::kCpuNs, cpu_ns));
+  const Trace trace = file.load();
+  EXPECT_EQ(trace.samples().size(), 0u);
+  EXPECT_EQ(damaged(trace), 1u);
 }
 
 }  // namespace

@@ -99,13 +99,14 @@ inline Trace make_full_trace(int scale, uint64_t seed = 1) {
     const FrameId frame =
         builder.add_frame({builder.string("f" + std::to_string(below(9))), builder.string("a.py"),
                            static_cast<int32_t>(below(5)) - 1});
-    stacks.push_back(builder.add_stack({stacks[random() % stacks.size()], frame}));
+    stacks.push_back(builder.add_stack({stacks[random() % stacks.size()], frame, i % 4}));
     builder.add_call_edge(i == 0 ? kNoFrame : FrameId{0}, frame, random(), 1, below(1000),
                           below(5000));
   }
   for (int i = 0; i < scale; ++i) {
     builder.add_sample(tracks[random() % tracks.size()], below(1'000'000'000),
-                       stacks[random() % stacks.size()], below(10'000'000));
+                       stacks[random() % stacks.size()], below(10'000'000),
+                       i % 3 == 0 ? kNoCpuNs : 1000 * i, static_cast<uint8_t>(i % 4), 1 + i % 5);
     builder.add_allocation(tracks[random() % 2],
                            {.time_ns = 1'000'000 + below(10'000) * scale,
                             .address = random(),
@@ -206,6 +207,9 @@ inline void expect_same_trace(const Trace& a, const Trace& b) {
   EXPECT_EQ(a.samples().track, b.samples().track);
   EXPECT_EQ(a.samples().stack, b.samples().stack);
   EXPECT_EQ(a.samples().weight_ns, b.samples().weight_ns);
+  EXPECT_EQ(a.samples().cpu_ns, b.samples().cpu_ns);
+  EXPECT_EQ(a.samples().flags, b.samples().flags);
+  EXPECT_EQ(a.samples().count, b.samples().count);
   EXPECT_EQ(a.call_edges().caller, b.call_edges().caller);
   EXPECT_EQ(a.call_edges().callee, b.call_edges().callee);
   EXPECT_EQ(a.call_edges().calls, b.call_edges().calls);

@@ -245,7 +245,8 @@ Status TraceLoader::read_flows(const BlockView& block) {
 }
 
 Status TraceLoader::read_samples(const BlockView& block) {
-  std::vector<int64_t> times, weights;
+  std::vector<int64_t> times, weights, cpu_ns, counts;
+  std::vector<uint8_t> flags;
   std::vector<TrackId> tracks;
   std::vector<StackId> stacks;
   if (Status status = decode(block, Column::kTime, times); !status) return status;
@@ -259,11 +260,17 @@ Status TraceLoader::read_samples(const BlockView& block) {
       !status) {
     return status;
   }
+  const auto optional = [&](Column column, auto fallback, auto& out) {
+    return decoder_.decode_rows_or(block, column, fallback, out);
+  };
+  if (Status s = optional(Column::kCpuNs, kNoCpuNs, cpu_ns); !s) return s;
+  if (Status s = optional(Column::kFlags, uint8_t{0}, flags); !s) return s;
+  if (Status s = optional(Column::kCount, int64_t{1}, counts); !s) return s;
   shift(times);
   definitions_.translate(tracks);
   definitions_.translate(stacks);
   for (size_t i = 0; i < times.size(); ++i) {
-    builder_.add_sample(tracks[i], times[i], stacks[i], weights[i]);
+    builder_.add_sample(tracks[i], times[i], stacks[i], weights[i], cpu_ns[i], flags[i], counts[i]);
   }
   return {};
 }

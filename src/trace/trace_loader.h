@@ -43,6 +43,8 @@ class TraceLoader {
   const ClockTable& clock() const { return clock_; }
   // Moves all times that are read by load().
   void shift_ns(int64_t ns);
+  // Of a sampler's file: see DefinitionReader. Borrows it.
+  void join(const KnownThreads& known) { definitions_.join(known); }
   // The recording's older files are not there.
   void set_begins_late() { records_.set_begins_late(); }
   void load();

@@ -1,11 +1,13 @@
 // load_trace() and load_run(): .sscope files, one or those of a run, through a TraceBuilder.
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "format/block_reader.h"
+#include "trace/known_threads.h"
 #include "trace/recording.h"
 #include "trace/row_budget.h"
 #include "trace/trace_builder.h"
@@ -45,8 +47,16 @@ class RunLoader {
         options_.max_rows ? RowBudget(*options_.max_rows) : RowBudget::for_file_of(bytes);
     TraceLoader loader(builder_, budget, sources);
     align(loader, info.boot_id);
+    std::vector<uint32_t>& processes = processes_by_boot_[info.boot_id];
+    const auto known_before = static_cast<uint32_t>(builder_.processes().size());
+    KnownThreads known;
+    if (info.is_sampler() && !info.boot_id.empty()) {
+      known = KnownThreads::of(builder_, processes);
+      loader.join(known);
+    }
     if (begins_late) loader.set_begins_late();
     loader.load();
+    for (uint32_t i = known_before; i < builder_.processes().size(); ++i) processes.push_back(i);
     ++recordings_;
     ++count_by_state_[static_cast<size_t>(state)];
     if (state == State::kEnded) {
@@ -86,7 +96,8 @@ class RunLoader {
   int64_t clock_base_ns_ = 0;
   std::string boot_id_;
   uint64_t recordings_ = 0;
-  uint64_t count_by_state_[6] = {};
+  std::map<std::string, std::vector<uint32_t>> processes_by_boot_;
+  uint64_t count_by_state_[Recording::kStateCount] = {};
   uint64_t recovered_ = 0;
 };
 
@@ -116,6 +127,10 @@ void RunLoader::note_states() {
                          " were not closed and their pools are missing: the last records of each "
                          "thread are lost");
   }
+  if (count(State::kSamplerKilled) > 0) {
+    stats.note(
+        "the sampler ended without closing its file: what it saw in its last second is lost");
+  }
   if (count(State::kPart) > 0) {
     stats.note("one of several files of a recording; name the folder to see all of them");
   }
@@ -129,9 +144,10 @@ Result<Trace> load_trace(std::span<const uint8_t> file, std::string source,
   if (!reader) return Status::error(source + ": " + reader.status().message());
   RunLoader loader(std::move(source), options);
   const RecordingInfo info = read_recording_info(*reader);
-  const State state = info.file_id == 0 ? State::kNoRecording
-                      : info.is_closed  ? State::kClosed
-                                        : State::kPoolMissing;
+  const State state = info.file_id == 0   ? State::kNoRecording
+                      : info.is_closed    ? State::kClosed
+                      : info.is_sampler() ? State::kSamplerKilled
+                                          : State::kPoolMissing;
   loader.add({{.reader = &*reader, .bytes = file.size()}}, file.size(), info, state,
              info.segment > 0);
   return loader.finish();
@@ -152,20 +168,27 @@ Result<Trace> load_run(const std::string& folder, const TraceReadOptions& option
   RunLoader loader(folder, options);
   Status fault = Status::error(folder + ": no recordings in this folder");
   bool is_empty = true;
+  std::vector<std::pair<Recording, std::string>> samplers;
   for (std::vector<std::string>& paths : *recordings) {
     std::string prefix;
     if (recordings->size() > 1) {
       prefix = std::filesystem::path(paths.front()).filename().string() + ": ";
     }
-    const auto recording = Recording::open(std::move(paths), Recording::Scope::kAll,
-                                           {.verify_checksums = options.verify_checksums});
-    if (recording) {
-      loader.add(*recording, prefix);
-      is_empty = false;
-    } else {
+    auto recording = Recording::open(std::move(paths), Recording::Scope::kAll,
+                                     {.verify_checksums = options.verify_checksums});
+    if (!recording) {
       fault = recording.status();
+      continue;
+    }
+    is_empty = false;
+    if (recording->info().is_sampler()) {
+      samplers.emplace_back(*std::move(recording), std::move(prefix));
+    } else {
+      loader.add(*recording, prefix);
     }
   }
+  // What they saw belongs to processes and threads that the others tell of.
+  for (const auto& [recording, prefix] : samplers) loader.add(recording, prefix);
   if (is_empty) return fault;
   return loader.finish();
 }

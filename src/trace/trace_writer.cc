@@ -434,10 +434,14 @@ Status TraceWriter::write_stacks() {
     const auto rows = trace_.stacks().subspan(first, count);
     const auto parents = column_of<uint32_t>(rows, [](const StackNode& n) { return n.parent; });
     const auto frames = column_of<uint32_t>(rows, [](const StackNode& n) { return n.frame; });
+    const auto lines = column_of<int32_t>(rows, [](const StackNode& n) { return n.line; });
     auto out = block(BlockType::kStacks, count);
     out.add_one<uint64_t>(Column::kFirstId, first)
         .add<uint32_t>(Column::kParent, parents)
         .add<uint32_t>(Column::kFrame, frames);
+    if (std::any_of(lines.begin(), lines.end(), [](int32_t line) { return line != 0; })) {
+      out.add<int32_t>(Column::kLine, lines);
+    }
     return writer_.write(out);
   });
 }
@@ -453,6 +457,14 @@ Status TraceWriter::write_samples() {
         .add(Column::kTrack, part(samples.track, first, count))
         .add(Column::kStack, part(samples.stack, first, count))
         .add(Column::kWeight, part(samples.weight_ns, first, count));
+    if (!samples.cpu_ns.empty()) out.add(Column::kCpuNs, part(samples.cpu_ns, first, count));
+    if (!samples.flags.empty()) out.add(Column::kFlags, part(samples.flags, first, count));
+    std::vector<int64_t> ticks;
+    if (!samples.count.empty()) {
+      const auto counts = part(samples.count, first, count);
+      ticks.assign(counts.begin(), counts.end());
+      out.add<int64_t>(Column::kCount, ticks);
+    }
     return writer_.write(out);
   });
 }

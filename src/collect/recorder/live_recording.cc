@@ -15,12 +15,12 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <random>
 #include <utility>
 
 #include "base/process_stat.h"
 #include "collect/recorder/slot_arena.h"
 #include "collect/system/system_counters.h"
+#include "format/recording_metadata.h"
 
 namespace stepscope {
 namespace {
@@ -40,11 +40,6 @@ constexpr uint32_t kNamesPerTurn = 64;
 constexpr size_t kChunksPerBlock = format::kRowsPerBlock / kChunkWords;
 constexpr uint32_t kGrowthStep = 32;
 constexpr uint32_t kReserve = 4 * 1024 * 1024 / kChunkBytes;  // lasts a tenth of a second
-
-uint64_t make_file_id() {
-  std::random_device random;
-  return uint64_t{random()} << 32 | random() | 1;
-}
 
 uint32_t to_chunks(uint64_t bytes) {
   return static_cast<uint32_t>(std::clamp<uint64_t>(bytes / kChunkBytes, 4, uint64_t{1} << 24));
@@ -213,7 +208,7 @@ Status LiveRecording::open() {
     ::close(identity.folder_descriptor);  // the program might close it, and take the number
     identity.folder_descriptor = -1;
   }
-  identity.file_id = make_file_id();
+  identity.file_id = format::make_file_id();
   identity.pid = ::getpid();
   ticks_per_second_ = measure_ticks_per_second();
   identity.ticks_per_second = ticks_per_second_;

@@ -3,14 +3,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
-#include <cstring>
 #include <fstream>
 #include <string_view>
 #include <utility>
 
 #include "format/record.h"
+#include "format/recording_metadata.h"
 
 namespace stepscope {
 namespace {
@@ -21,7 +19,6 @@ using format::Column;
 
 constexpr int kMaxNames = 10'000;
 constexpr size_t kMaxReadings = 8;
-constexpr uint8_t kOfTheFile = 2;  // flag of a metadata entry
 constexpr uint64_t kLeastSegmentBytes = uint64_t{64} << 10;
 constexpr uint64_t kOtherBytes = uint64_t{16} << 10;  // clock readings and the like between records
 
@@ -43,12 +40,6 @@ std::string find_command() {
   constexpr size_t kMaxBytes = 120;
   if (command.size() > kMaxBytes) command = command.substr(0, kMaxBytes) + "...";
   return command;
-}
-
-std::string find_host() {
-  std::array<char, 256> name{};
-  if (::gethostname(name.data(), name.size() - 1) != 0) return "";
-  return name.data();
 }
 
 }  // namespace
@@ -106,14 +97,18 @@ Status RecordingFile::begin_segment() {
     writer_ = std::make_unique<format::BlockWriter>(std::move(*writer));
   }
   const std::pair<std::string, std::string> entries[] = {
-      {"stepscope.pid", std::to_string(identity_.pid)},
-      {"stepscope.boot_id", read_first_line("/proc/sys/kernel/random/boot_id")},
-      {"stepscope.host", find_host()},
-      {"stepscope.segment", std::to_string(segment_number_)},
-      {"stepscope.pool", identity_.pool_path},
+      {std::string(format::kPidKey), std::to_string(identity_.pid)},
+      {std::string(format::kBootIdKey), format::read_boot_id()},
+      {std::string(format::kHostKey), format::read_host_name()},
+      {std::string(format::kSegmentKey), std::to_string(segment_number_)},
+      {std::string(format::kPoolKey), identity_.pool_path},
   };
-  if (Status status = write_metadata(entries, kOfTheFile); !status) return status;
-  if (Status status = write_metadata(identity_.metadata, 0); !status) return status;
+  if (Status status = format::write_metadata(*writer_, entries, format::kMetadataOfFile); !status) {
+    return status;
+  }
+  if (Status status = format::write_metadata(*writer_, identity_.metadata, 0); !status) {
+    return status;
+  }
   // Before the tracks, which belong to it, and again once its name is defined.
   const uint32_t command = definitions_.string_id(find_command());
   if (Status status = definitions_.write(*writer_, 0, 1); !status) return status;  // string 0
@@ -128,21 +123,6 @@ Status RecordingFile::begin_segment() {
   readings_ = readings;
   is_begun_ = true;
   return {};
-}
-
-Status RecordingFile::write_metadata(std::span<const std::pair<std::string, std::string>> entries,
-                                     uint8_t flags) {
-  if (entries.empty()) return {};
-  std::vector<std::string_view> keys, values;
-  for (const auto& [key, value] : entries) {
-    keys.push_back(key);
-    values.push_back(value);
-  }
-  const std::vector<uint8_t> flags_of_all(entries.size(), flags);
-  BlockBuilder block(BlockType::kMetadata, static_cast<uint32_t>(entries.size()));
-  block.add_text(Column::kKeyText, keys).add_text(Column::kValueText, values);
-  block.add<uint8_t>(Column::kFlags, flags_of_all);
-  return write(block);
 }
 
 Status RecordingFile::write_process(uint32_t name) {
@@ -200,13 +180,9 @@ Status RecordingFile::write_clock(const ClockReading& reading) {
 }
 
 Status RecordingFile::append_clock(const ClockReading& reading) {
-  BlockBuilder block(BlockType::kClock, 1);
-  block.add_one<uint64_t>(Column::kTicks, reading.ticks)
-      .add_one<int64_t>(Column::kMonotonicNs, reading.monotonic_ns)
-      .add_one<int64_t>(Column::kRealtimeNs, reading.realtime_ns)
-      .add_one<int64_t>(Column::kErrorNs, reading.error_ns)
-      .add_one<uint64_t>(Column::kTicksPerSecond, identity_.ticks_per_second);
-  if (Status status = write(block); !status) return status;
+  if (Status status = format::write_clock(*writer_, reading, identity_.ticks_per_second); !status) {
+    return status;
+  }
   readings_.push_back(reading);
   if (readings_.size() > kMaxReadings) readings_.erase(readings_.begin() + 1);
   return {};
@@ -256,8 +232,10 @@ Status RecordingFile::close(const std::vector<std::string>& notes) {
     stats.add_text(Column::kText, texts);
     if (Status status = write(stats); !status) return status;
   }
-  const std::pair<std::string, std::string> entries[] = {{"stepscope.closed", "1"}};
-  if (Status status = write_metadata(entries, kOfTheFile); !status) return status;
+  const std::pair<std::string, std::string> entries[] = {{std::string(format::kClosedKey), "1"}};
+  if (Status status = format::write_metadata(*writer_, entries, format::kMetadataOfFile); !status) {
+    return status;
+  }
   if (!sink_->has_name()) {
     return Status::error(path() + ": was removed while it was being written");
   }

@@ -90,8 +90,6 @@ class RecordingFile {
   Status rotate_if_full();
   void keep_ring(uint64_t next_bytes);
   Status write_process(uint32_t name);
-  Status write_metadata(std::span<const std::pair<std::string, std::string>> entries,
-                        uint8_t flags);
   Status write(const format::BlockBuilder& block) { return writer_->write(block); }
 
   RecordingIdentity identity_;
