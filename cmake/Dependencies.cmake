@@ -9,6 +9,7 @@ pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)
 pkg_check_modules(isal REQUIRED IMPORTED_TARGET libisal)
 pkg_check_modules(sqlite3 REQUIRED IMPORTED_TARGET sqlite3)
 pkg_check_modules(re2 REQUIRED IMPORTED_TARGET re2)
+pkg_check_modules(unwind REQUIRED IMPORTED_TARGET libunwind-generic)
 pkg_check_modules(httplib REQUIRED IMPORTED_TARGET cpp-httplib)
 
 # Headers only, without a file for CMake or pkg-config.

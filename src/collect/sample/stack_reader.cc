@@ -27,7 +27,7 @@ class StackReader::Impl {
 
  private:
   struct Thread {
-    explicit Thread(const KnownThread& known) : known(known), copy(known.state) {}
+    explicit Thread(const KnownThread& thread) : known(thread), copy(thread.state) {}
 
     KnownThread known;
     ThreadCopy copy;

@@ -1,0 +1,53 @@
+#include "collect/sample/sample_recording.h"
+
+namespace stepscope::sample {
+namespace {
+
+void put(std::vector<uint32_t>& numbers, uint32_t at, uint32_t number) {
+  if (numbers.size() <= at) numbers.resize(at + 1);
+  numbers[at] = number;
+}
+
+}  // namespace
+
+void SampleRecording::add_process(uint32_t process, pid_t pid, const std::string& command_line) {
+  put(processes_, process, file_.add_process(pid, command_line));
+}
+
+void SampleRecording::add_thread(uint32_t thread, uint32_t process, int32_t tid,
+                                 const std::string& name) {
+  if (thread < threads_.size()) {
+    file_.rename_thread(threads_[thread], name);
+  } else {
+    put(threads_, thread, file_.add_thread(processes_[process], tid, name));
+  }
+}
+
+void SampleRecording::add_function(uint32_t function, std::string_view name, std::string_view file,
+                                   int32_t first_line) {
+  put(functions_, function, file_.add_frame(name, file, first_line));
+}
+
+void SampleRecording::add_stack(uint32_t stack, uint32_t parent, uint32_t function, int32_t line) {
+  const uint32_t caller = parent == kNoParent ? SampleFile::kNoStack : stacks_[parent];
+  put(stacks_, stack, file_.add_stack(caller, functions_[function], line));
+}
+
+void SampleRecording::add_sample(const Sample& sample) {
+  Sample own = sample;
+  own.thread = threads_[sample.thread];
+  own.stack = stacks_[sample.stack];
+  Status status = file_.add_sample(own);
+  if (status_.ok() && !status.ok()) status_ = std::move(status);
+}
+
+Status SampleRecording::close(const SamplerCounts& counts, SamplingInfo info) {
+  info.ticks = counts.ticks + counts.missed_ticks;
+  info.missed_ticks = counts.missed_ticks;
+  info.torn_reads = counts.torn;
+  file_.set_sampling_info(info);
+  Status closed = file_.close();
+  return status_.ok() ? closed : status_;
+}
+
+}  // namespace stepscope::sample
