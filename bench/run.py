@@ -1,7 +1,7 @@
 """Measures against peers, limits and the project's goals; `make bench` runs it.
 
 Prints a table of loading traces, one of recording, and those of bench/viewer.py, bench/xplane.py,
-bench/python_tracers.py and bench/torch_profilers.py. CPU time is user + system of the whole process
+bench/python_tracers.py, bench/samplers.py and bench/torch_profilers.py. CPU time is user + system of the whole process
 (of other Python tools: of the load alone, without imports), the median of interleaved runs, so that
 a busy machine disturbs all alike. Nothing is asserted.
 
@@ -286,6 +286,8 @@ def main() -> int:
     subprocess.run([PEERS, ROOT / "bench/viewer.py", STEPSCOPE, packed_events, big])
     status = subprocess.run([sys.executable, ROOT / "bench/xplane.py"]).returncode
     status = python_tracers.main() or status
+    sys.stdout.flush()
+    status = subprocess.run([sys.executable, ROOT / "bench/samplers.py"]).returncode or status
     torch_bench = [STEPSCOPE.parent / "python", "-W", "ignore", ROOT / "bench/torch_profilers.py"]
     return subprocess.run(torch_bench).returncode or status
 
