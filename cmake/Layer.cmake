@@ -12,7 +12,7 @@ function(stepscope_layer layer)
   set(dir ${PROJECT_SOURCE_DIR}/src/${arg_DIR})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${dir}/*.cc)
   if(layer STREQUAL collect)
-    list(FILTER sources EXCLUDE REGEX "/collect/sample/")  # the layer "sample"
+    list(FILTER sources EXCLUDE REGEX "/collect/(sample|native)/")  # layers of their own
   endif()
   set(tests ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")

@@ -38,13 +38,14 @@ std::optional<TaskFields> read_fields(RemoteObjects& objects, uint64_t task) {
               .coroutine = objects.read_pointer(task + layout.coroutine),
               .name = objects.read_pointer(task + layout.name)};
   } else {
+    // A task that is not done has the state of its class.
     const auto state = objects.read_text(objects.find_attribute(task, "_state"), 20);
-    if (!state) return std::nullopt;
-    fields = {.is_done = state->utf8 != "PENDING",
+    fields = {.is_done = state && state->utf8 != "PENDING",
               .loop = objects.find_attribute(task, "_loop"),
               .waits_for = objects.find_attribute(task, "_fut_waiter"),
               .coroutine = objects.find_attribute(task, "_coro"),
               .name = objects.find_attribute(task, "_name")};
+    if (fields.coroutine == 0) return std::nullopt;
   }
   const auto waiter = fields.waits_for != 0 ? objects.type_of(fields.waits_for) : std::nullopt;
   if (!waiter || waiter->name == "NoneType") fields.waits_for = 0;

@@ -114,6 +114,7 @@ CodeTable::Mark CodeTable::mark_of(const uint8_t* object, uint64_t name_hash) co
 void CodeTable::read_new(Entry& entry, const uint8_t* object) {
   const PythonLayout& layout = python_.layout();
   entry.code = kNoCode;
+  entry.read_at = checks_;
   Mark mark = mark_of(object, 0);
   if (python_.code_type() != 0 && mark.type != python_.code_type()) return;
   if (!python_.memory().read(mark.name + layout.unicode.hash, mark.name_hash)) return;
@@ -124,6 +125,8 @@ void CodeTable::read_new(Entry& entry, const uint8_t* object) {
   const auto file_text = read_text(mark.file);
   auto table = read_bytes(mark.line_table);
   if (!name_text || !file_text || !table || mark.first_line < 0) return;
+  // Another function may have taken its place, and its name's and its table's, meanwhile.
+  if (read_mark(entry.address) != mark) return;
   auto code = std::make_unique<Code>();
   code->version = layout.version;
   code->name = *name_text;
@@ -141,6 +144,15 @@ void CodeTable::read_new(Entry& entry, const uint8_t* object) {
   if (slots <= kMaxFrameSlots) code->frame_bytes = slots * sizeof(uint64_t);
   entry.code = keep(std::move(code));
   entry.mark = mark;
+}
+
+std::optional<CodeTable::Mark> CodeTable::read_mark(uint64_t address) const {
+  const PythonLayout& layout = python_.layout();
+  std::vector<uint8_t> object(layout.code.size);
+  if (!python_.memory().read(address, object)) return std::nullopt;
+  Mark mark = mark_of(object.data(), 0);
+  if (!python_.memory().read(mark.name + layout.unicode.hash, mark.name_hash)) return std::nullopt;
+  return mark;
 }
 
 uint32_t CodeTable::keep(std::unique_ptr<Code> code) {
@@ -186,6 +198,11 @@ std::optional<std::vector<uint8_t>> CodeTable::read_bytes(uint64_t address) cons
   std::vector<uint8_t> bytes(size);
   if (!python_.memory().read(address + kContentOffset, bytes)) return std::nullopt;
   return bytes;
+}
+
+bool CodeTable::is_new(uint64_t address) const {
+  const uint32_t* place = entry_by_address_.find(address);
+  return place == nullptr || entries_[*place].read_at == checks_;
 }
 
 const Code* CodeTable::find(uint64_t address) const {

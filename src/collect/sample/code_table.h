@@ -45,6 +45,9 @@ class CodeTable {
   void check(std::span<const uint64_t> addresses);
   // As of the last check().
   const Code* find(uint64_t address) const;
+  // The last check() found it to be new at its address: a frame that was copied before may have
+  // been another function's.
+  bool is_new(uint64_t address) const;
   // 0 where it is not known. For whoever has not checked yet.
   uint32_t frame_bytes(uint64_t address) const {
     const Code* code = find(address);
@@ -68,12 +71,14 @@ class CodeTable {
     Mark mark;
     uint32_t code = kNoCode;
     uint64_t checked_at = 0;
+    uint64_t read_at = 0;  // which check
   };
 
   Mark mark_of(const uint8_t* object, uint64_t name_hash) const;
   void collect(std::span<const uint64_t> addresses);
   void read_objects();
   void read_new(Entry& entry, const uint8_t* object);
+  std::optional<Mark> read_mark(uint64_t address) const;
   uint32_t keep(std::unique_ptr<Code> code);
   std::optional<std::string> read_text(uint64_t address) const;
   std::optional<std::vector<uint8_t>> read_bytes(uint64_t address) const;

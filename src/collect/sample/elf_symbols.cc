@@ -37,6 +37,7 @@ std::optional<T> ElfSymbols::at(uint64_t offset) const {
 }
 
 std::optional<uint64_t> ElfSymbols::find(std::string_view name) const {
+  if (name.empty()) return std::nullopt;
   const auto found = find_in(SHT_DYNSYM, name);
   return found ? found : find_in(SHT_SYMTAB, name);
 }

@@ -8,7 +8,7 @@ namespace {
 using Table = std::span<const uint8_t>;
 
 // 3.8, 3.9: steps of (bytes of code, lines); a step of code passes the instruction: it is found.
-int32_t find_in_lnotab(Table table, int32_t line, int32_t instruction) {
+int64_t find_in_lnotab(Table table, int64_t line, int32_t instruction) {
   int64_t at = 0;
   for (size_t i = 0; i + 1 < table.size(); i += 2) {
     at += table[i];
@@ -19,7 +19,7 @@ int32_t find_in_lnotab(Table table, int32_t line, int32_t instruction) {
 }
 
 // 3.10: ranges of (bytes of code, lines from the range before); -128: no line.
-int32_t find_in_ranges(Table table, int32_t line, int32_t instruction) {
+int64_t find_in_ranges(Table table, int64_t line, int32_t instruction) {
   constexpr int8_t kNoLine = -128;
   int64_t end = 0;
   for (size_t i = 0; i + 1 < table.size(); i += 2) {
@@ -48,7 +48,7 @@ int32_t read_signed_varint(Table table, size_t at) {
 }
 
 // 3.11 on: an entry begins with a byte that has its top bit set: kind and length in units.
-int32_t find_in_locations(Table table, int32_t line, int32_t instruction) {
+int64_t find_in_locations(Table table, int64_t line, int32_t instruction) {
   constexpr int kOneLine = 10, kNoColumns = 13, kLong = 14, kNoLine = 15;
   constexpr int64_t kBytesPerUnit = 2;
   int64_t end = 0;
@@ -71,9 +71,15 @@ int32_t find_in_locations(Table table, int32_t line, int32_t instruction) {
 int32_t find_line(PythonVersion version, std::span<const uint8_t> table, int32_t first_line,
                   int32_t instruction) {
   if (instruction < 0) return first_line;
-  if (version >= PythonVersion{3, 11}) return find_in_locations(table, first_line, instruction);
-  if (version >= PythonVersion{3, 10}) return find_in_ranges(table, first_line, instruction);
-  return find_in_lnotab(table, first_line, instruction);
+  int64_t line = 0;  // of a damaged table it may be any number
+  if (version >= PythonVersion{3, 11}) {
+    line = find_in_locations(table, first_line, instruction);
+  } else if (version >= PythonVersion{3, 10}) {
+    line = find_in_ranges(table, first_line, instruction);
+  } else {
+    line = find_in_lnotab(table, first_line, instruction);
+  }
+  return line >= 0 && line <= INT32_MAX ? static_cast<int32_t>(line) : 0;
 }
 
 }  // namespace stepscope::sample

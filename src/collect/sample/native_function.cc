@@ -37,8 +37,17 @@ constexpr std::array kEvalCallers = {
 };
 
 constexpr std::array kThreadStarts = {
-    "_start"sv,  "__libc_start_main"sv, "__libc_start_call_main"sv, "clone"sv,        "clone3"sv,
-    "__clone"sv, "__clone3"sv,          "start_thread"sv,           "thread_start"sv, "call_init"sv,
+    "_start"sv,
+    "__libc_start_main"sv,
+    "__libc_start_main_impl"sv,
+    "__libc_start_call_main"sv,
+    "clone"sv,
+    "clone3"sv,
+    "__clone"sv,
+    "__clone3"sv,
+    "start_thread"sv,
+    "thread_start"sv,
+    "call_init"sv,
 };
 
 // What users know by its name is shown though it is part of the interpreter: functions of builtin

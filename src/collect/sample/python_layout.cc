@@ -1,7 +1,9 @@
 #include "collect/sample/python_layout.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
+#include <initializer_list>
 
 namespace stepscope::sample {
 namespace {
@@ -197,11 +199,35 @@ enum DebugOffset : size_t {
 
 constexpr char kDebugCookie[] = "xdebugpy";
 constexpr uint64_t kMaxOffset = 1 << 24;
+constexpr uint32_t kMaxSize = 1 << 16;
+
+// What is copied as a whole has its members inside.
+bool is_covered(const PythonLayout& layout) {
+  const auto are_in = [](uint32_t size, std::initializer_list<uint32_t> members) {
+    return size <= kMaxSize && std::all_of(members.begin(), members.end(), [size](uint32_t member) {
+             return member + sizeof(uint64_t) <= size;
+           });
+  };
+  const auto& thread = layout.thread;
+  const auto& frame = layout.frame;
+  const auto& code = layout.code;
+  return are_in(thread.size, {thread.next, thread.interpreter, thread.pthread, thread.native_id,
+                              thread.id, thread.top, thread.datastack_chunk}) &&
+         are_in(frame.size, {frame.code, frame.previous, frame.function, frame.instruction}) &&
+         frame.owner < frame.size && frame.stack_top + sizeof(int32_t) <= frame.size &&
+         are_in(code.size, {code.file, code.name, code.qualified_name, code.line_table}) &&
+         code.first_line + sizeof(int32_t) <= code.size;
+}
 
 }  // namespace
 
 std::string to_text(PythonVersion version) {
   return std::to_string(version.major) + "." + std::to_string(version.minor);
+}
+
+std::string explain_unknown(PythonVersion version) {
+  return "Python " + to_text(version) + "; known are 3.8 to 3.13" +
+         (version >= PythonVersion{3, 13} ? ": a newer stepscope may know it" : "");
 }
 
 const PythonLayout* find_layout(PythonVersion version) {
@@ -220,10 +246,11 @@ Result<PythonLayout> read_debug_offsets(PythonVersion version, std::span<const u
   }
   if (offsets[kFreeThreaded] != 0) {
     return Status::error("a free-threaded Python " + to_text(version) +
-                         "; only those with a GIL can be sampled");
+                         "; only those with a GIL can be sampled: start the program with the "
+                         "usual build");
   }
   if (version != PythonVersion{3, 13}) {
-    return Status::error("Python " + to_text(version) + "; known are 3.8 to 3.13");
+    return Status::error(explain_unknown(version));
   }
   for (size_t i = kFreeThreaded + 1; i < kDebugOffsetCount; ++i) {
     if (offsets[i] >= kMaxOffset) return Status::error("its offsets are damaged");
@@ -262,6 +289,7 @@ Result<PythonLayout> read_debug_offsets(PythonVersion version, std::span<const u
   layout.code.local_names = at(kCodeLocalNames);
   layout.code.local_kinds = at(kCodeLocalKinds);
   layout.code.instructions = at(kCodeInstructions);
+  if (!is_covered(layout)) return Status::error("its offsets are damaged");
   return layout;
 }
 

@@ -76,6 +76,9 @@ struct PythonLayout {
 inline constexpr uint8_t kOwnedByGenerator = 1;
 inline constexpr uint8_t kOwnedByCStack = 3;  // 3.12 on: marks where C called Python
 
+// "Python 3.7; known are 3.8 to 3.13"
+std::string explain_unknown(PythonVersion version);
+
 // Null where the version is none of 3.8 to 3.12.
 const PythonLayout* find_layout(PythonVersion version);
 

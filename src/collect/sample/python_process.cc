@@ -1,5 +1,6 @@
 #include "collect/sample/python_process.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstring>
@@ -69,6 +70,15 @@ std::vector<const Mapping*> find_candidates(const std::vector<Mapping>& mappings
   return found;
 }
 
+// Alpine's and others' C library: structures of the interpreter that hold its types are laid out
+// in another way.
+bool uses_musl(const std::vector<Mapping>& mappings) {
+  return std::any_of(mappings.begin(), mappings.end(), [](const Mapping& mapping) {
+    const std::string_view name = file_name(mapping.path);
+    return name.starts_with("ld-musl-") || name.starts_with("libc.musl-");
+  });
+}
+
 struct Interpreter {
   uint64_t runtime = 0;
   uint64_t code_type = 0;
@@ -105,7 +115,7 @@ Result<PythonLayout> layout_of(const Interpreter& interpreter, const ProcessMemo
   if (interpreter.version < PythonVersion{3, 13}) {
     const PythonLayout* layout = find_layout(interpreter.version);
     if (layout != nullptr) return *layout;
-    return Status::error("Python " + to_text(interpreter.version) + "; known are 3.8 to 3.13");
+    return Status::error(explain_unknown(interpreter.version));
   }
   std::array<uint8_t, kDebugOffsetsBytes> bytes;
   if (!memory.read(interpreter.runtime, bytes)) return Status::error("it has ended");
@@ -133,6 +143,11 @@ Result<PythonProcess> PythonProcess::find(pid_t pid) {
     if (!interpreter) {
       fault = interpreter.status();
       continue;
+    }
+    if (uses_musl(mappings)) {
+      return Status::error(who +
+                           ": a Python built for musl (Alpine), which can not be sampled; use an "
+                           "image with glibc, such as python:3.12-slim");
     }
     auto memory = ProcessMemory::open(pid, interpreter->runtime);
     if (!memory) return memory.status();

@@ -7,6 +7,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -17,12 +18,13 @@ namespace stepscope::sample {
 inline bool runs_as(const std::string& path, int minor) {
   if (::access(path.c_str(), X_OK) != 0) return false;
   ProgramForTests program(
-      {path, "-c", "import sys, ctypes, asyncio; print(sys.version_info[1], sys.maxsize)"});
-  return program.read_line() == std::to_string(minor) + " 9223372036854775807";
+      {path, "-c",
+       "import sys, _ctypes, importlib.util as u; "
+       "print(sys.version_info[1], sys.maxsize, bool(u.find_spec('_asyncio')))"});
+  return program.read_line() == std::to_string(minor) + " 9223372036854775807 True";
 }
 
-// Empty where there is none.
-inline std::string find_python(int minor) {
+inline std::string search_python(int minor) {
   const std::string name = "python3." + std::to_string(minor);
   std::vector<std::string> folders;
   std::error_code error;
@@ -42,6 +44,14 @@ inline std::string find_python(int minor) {
     if (runs_as(folder + "/" + name, minor)) return folder + "/" + name;
   }
   return {};
+}
+
+// Empty where there is none.
+inline const std::string& find_python(int minor) {
+  static std::map<int, std::string> found;
+  const auto [known, is_new] = found.try_emplace(minor);
+  if (is_new) known->second = search_python(minor);
+  return known->second;
 }
 
 }  // namespace stepscope::sample

@@ -11,14 +11,33 @@ namespace {
 constexpr int64_t kNamesEveryNs = 1'000'000'000;
 constexpr int64_t kHoldAtMostNs = 1'000'000'000;
 constexpr uint32_t kNoFunction = UINT32_MAX;
+constexpr uint32_t kNoPlace = UINT32_MAX;
 constexpr size_t kFilesPerThread = 2;
 
 }  // namespace
 
 Result<std::unique_ptr<SampledProcess>> SampledProcess::open(pid_t pid, SamplerState& shared) {
+  const SamplerOptions& options = shared.options;
+  const bool must_stop = options.pause || options.native;
+  if (must_stop && options.is_inside) {
+    return Status::error("a program can not stop itself; sample it from outside");
+  }
+  if (options.native && options.make_unwinder == nullptr) {
+    return Status::error("native frames are not part of this program");
+  }
   auto python = PythonProcess::find(pid);
   if (!python) return python.status();
-  return std::unique_ptr<SampledProcess>(new SampledProcess(*std::move(python), shared));
+  std::unique_ptr<SampledProcess> target(new SampledProcess(*std::move(python), shared));
+  if (must_stop) {
+    auto paused =
+        PausedLook::open(target->python_, options.native ? options.make_unwinder : nullptr);
+    if (!paused) return paused.status();
+    target->paused_ = *std::move(paused);
+  }
+  target->process_ = shared.processes++;
+  target->is_told_ = true;
+  shared.sink.add_process(target->process_, pid, read_command_line(pid));
+  return target;
 }
 
 SampledProcess::SampledProcess(PythonProcess python, SamplerState& shared)
@@ -27,12 +46,10 @@ SampledProcess::SampledProcess(PythonProcess python, SamplerState& shared)
       codes_(python_),
       reader_(python_, codes_),
       objects_(python_),
-      names_(objects_),
-      process_(shared.processes++) {
-  shared_.sink.add_process(process_, pid(), read_command_line(pid()));
-}
+      names_(objects_) {}
 
 SampledProcess::~SampledProcess() {
+  if (!is_told_) return;
   finish();
   for (const auto& [tid, thread] : threads_) {
     if (thread.keeps_files) shared_.files_left += kFilesPerThread;
@@ -42,19 +59,40 @@ SampledProcess::~SampledProcess() {
 
 bool SampledProcess::look(int64_t now_ns, int64_t wall_ns) {
   ++looks_;
-  const auto has_run = [&](int32_t tid) {
-    const auto known = threads_.find(tid);
-    if (known == threads_.end()) return true;
-    if (!known->second.clock.look(now_ns)) reader_.expect_changes();
-    return known->second.clock.has_run();
-  };
-  if (!reader_.read(stacks_, has_run)) return false;
+  if (paused_ == nullptr) {
+    if (!read_while_it_runs(now_ns)) return false;
+  } else {
+    const PausedLook::Outcome outcome = read_while_it_stands_still(now_ns, wall_ns);
+    if (outcome == PausedLook::Outcome::kGone) return false;
+    if (outcome == PausedLook::Outcome::kMissed) {
+      shared_.counts.torn += threads_.size();
+      return true;
+    }
+  }
   refresh_names(now_ns);
   for (const ThreadStack& stack : stacks_) take(stack, now_ns, wall_ns);
   shared_.counts.retries +=
       reader_.torn_reads() - std::exchange(retries_before_, reader_.torn_reads());
   forget_ended();
   return true;
+}
+
+bool SampledProcess::read_while_it_runs(int64_t now_ns) {
+  return reader_.read(stacks_, [&](int32_t tid) {
+    const auto known = threads_.find(tid);
+    if (known == threads_.end()) return true;
+    if (!known->second.clock.look(now_ns)) reader_.expect_changes();
+    return known->second.clock.has_run();
+  });
+}
+
+// Which threads run is looked at before: to be stopped wakes those that wait.
+PausedLook::Outcome SampledProcess::read_while_it_stands_still(int64_t now_ns, int64_t wall_ns) {
+  for (auto& [tid, thread] : threads_) {
+    if (!thread.clock.look(now_ns)) reader_.expect_changes();
+    thread.is_running = thread.clock.is_running(wall_ns);
+  }
+  return paused_->read(reader_, stacks_);
 }
 
 SampledProcess::Thread& SampledProcess::thread_of(const ThreadStack& stack) {
@@ -78,15 +116,21 @@ SampledProcess::Thread& SampledProcess::thread_of(const ThreadStack& stack) {
 void SampledProcess::take(const ThreadStack& stack, int64_t now_ns, int64_t wall_ns) {
   Thread& thread = thread_of(stack);
   const bool is_new = std::exchange(thread.seen_at, looks_) == 0;
-  if (is_new) thread.clock.look(now_ns);
+  if (is_new) {
+    thread.clock.look(now_ns);
+    thread.released_cpu_ns = thread.clock.cpu_ns();
+    thread.released_queued_ns = thread.clock.queued_ns();
+  }
   thread.holds_gil = stack.holds_gil;
   if (stack.is_torn) {
     ++shared_.counts.torn;
     return;
   }
-  thread.is_running = !stack.is_old && thread.clock.is_running(wall_ns);
-  const bool is_wanted = !shared_.options.only_with_gil || stack.holds_gil;
-  if (stack.frames.empty() || !is_wanted) return;
+  if (paused_ == nullptr || is_new) {
+    thread.is_running = !stack.is_old && thread.clock.is_running(wall_ns);
+  }
+  if (!thread.is_running) release_running(thread, true);
+  if (shared_.options.only_with_gil && !stack.holds_gil) return;
   Sample sample;
   sample.thread = thread.number;
   sample.time_ns = now_ns;
@@ -94,15 +138,27 @@ void SampledProcess::take(const ThreadStack& stack, int64_t now_ns, int64_t wall
   sample.cpu_ns = thread.is_running ? sample.weight_ns : 0;
   sample.flags =
       static_cast<uint8_t>((stack.holds_gil ? kHeldGil : 0) | (thread.is_running ? 0 : kWaited));
+  const bool is_held = thread.held.count > 0 && thread.held.flags == sample.flags;
+  if (stack.is_old && is_held) {
+    ++shared_.counts.samples;
+    hold(thread, sample);
+    return;
+  }
+  sample.stack = number_of(stack);
+  if (sample.stack == kNoParent) return;
   ++shared_.counts.samples;
-  if (stack.is_old && thread.held.count > 0 && thread.held.flags == sample.flags) {
+  // One that was stopped has run for that, whatever it waits for.
+  const bool waits_on = paused_ != nullptr && !thread.is_running;
+  if (waits_on && is_held && thread.held.stack == sample.stack) {
     hold(thread, sample);
     return;
   }
   tell_held(thread);
-  sample.stack = number_of(stack.frames);
-  if (stack.is_old) {
+  if (stack.is_old || waits_on) {
     thread.held = sample;
+  } else if (thread.is_running) {
+    thread.running.add(sample);
+    release_running(thread, false);
   } else {
     shared_.sink.add_sample(sample);
   }
@@ -120,16 +176,52 @@ void SampledProcess::tell_held(Thread& thread) {
   thread.held.count = 0;
 }
 
-void SampledProcess::finish() {
-  for (auto& [tid, thread] : threads_) tell_held(thread);
+void SampledProcess::release_running(Thread& thread, bool must) {
+  const uint64_t ran_ns = thread.clock.cpu_ns() - thread.released_cpu_ns;
+  const uint64_t queued_ns = thread.clock.queued_ns() - thread.released_queued_ns;
+  const bool has_moved = ran_ns + queued_ns > 0 || !thread.clock.has_counts();
+  if (!has_moved && !must && !thread.running.is_full()) return;
+  thread.running.release(ran_ns, queued_ns,
+                         [&](const Sample& sample) { shared_.sink.add_sample(sample); });
+  thread.released_cpu_ns += ran_ns;
+  thread.released_queued_ns += queued_ns;
 }
 
-uint32_t SampledProcess::number_of(const std::vector<StackFrame>& frames) {
-  uint32_t stack = kNoParent;
-  for (size_t i = frames.size(); i-- > 0;) {
-    stack = shared_.numbers.stack(stack, place_of(frames[i]));
+void SampledProcess::finish() {
+  for (auto& [tid, thread] : threads_) {
+    release_running(thread, true);
+    tell_held(thread);
   }
-  return stack;
+}
+
+uint32_t SampledProcess::number_of(const ThreadStack& stack) {
+  uint32_t number = kNoParent;
+  if (paused_ == nullptr || paused_->unwinder() == nullptr) {
+    for (size_t i = stack.frames.size(); i-- > 0;) {
+      number = shared_.numbers.stack(number, place_of(stack.frames[i]));
+    }
+    return number;
+  }
+  paused_->merge(stack, merged_);
+  const NativeStack& native = paused_->native_stack(stack.tid);
+  for (size_t i = merged_.size(); i-- > 0;) {
+    const auto [is_native, index] = merged_[i];
+    number = shared_.numbers.stack(
+        number, is_native ? place_of(native.frames[index]) : place_of(stack.frames[index]));
+  }
+  return number;
+}
+
+uint32_t SampledProcess::place_of(const NativeFrame& frame) {
+  if (native_places_.size() <= frame.function) {
+    native_places_.resize(frame.function + 1, kNoPlace);
+  }
+  uint32_t& place = native_places_[frame.function];
+  if (place == kNoPlace) {
+    const NativeFunction& function = paused_->unwinder()->function(frame.function);
+    place = shared_.numbers.place(shared_.numbers.function(function.name, function.module, 0), 0);
+  }
+  return place;
 }
 
 uint32_t SampledProcess::place_of(const StackFrame& frame) {
@@ -154,6 +246,7 @@ void SampledProcess::forget_ended() {
       ++at;
       continue;
     }
+    release_running(thread, true);
     tell_held(thread);
     if (thread.keeps_files) shared_.files_left += kFilesPerThread;
     at = threads_.erase(at);

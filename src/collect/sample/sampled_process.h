@@ -2,7 +2,7 @@
 // gives a sample per thread; looks at a thread that has not run at all become one sample that is
 // told when it runs again, or after a second.
 //
-//   auto target = SampledProcess::open(pid, options, numbers, sink);
+//   auto target = SampledProcess::open(pid, shared);
 //   if (!(*target)->look(now_ns, wall_ns)) ...        // ended, or another program by now
 #pragma once
 
@@ -17,8 +17,10 @@
 #include "base/flat_map.h"
 #include "base/status.h"
 #include "collect/sample/code_table.h"
+#include "collect/sample/paused_look.h"
 #include "collect/sample/python_process.h"
 #include "collect/sample/remote_objects.h"
+#include "collect/sample/running_samples.h"
 #include "collect/sample/sampler.h"
 #include "collect/sample/stack_numbers.h"
 #include "collect/sample/stack_reader.h"
@@ -67,16 +69,25 @@ class SampledProcess {
     bool holds_gil = false;
     uint64_t seen_at = 0;  // which look
     Sample held;           // of looks without running; count 0: none
+    RunningSamples running;
+    uint64_t released_cpu_ns = 0;  // what the clock said when `running` was released
+    uint64_t released_queued_ns = 0;
   };
 
   SampledProcess(PythonProcess python, SamplerState& shared);
 
+  bool read_while_it_runs(int64_t now_ns);
+  PausedLook::Outcome read_while_it_stands_still(int64_t now_ns, int64_t wall_ns);
   Thread& thread_of(const ThreadStack& stack);
   void take(const ThreadStack& stack, int64_t now_ns, int64_t wall_ns);
   void hold(Thread& thread, const Sample& sample);
   void tell_held(Thread& thread);
-  uint32_t number_of(const std::vector<StackFrame>& frames);
+  // Where the kernel's counts have moved, or must.
+  void release_running(Thread& thread, bool must);
+  // kNoParent: it has no frames.
+  uint32_t number_of(const ThreadStack& stack);
   uint32_t place_of(const StackFrame& frame);
+  uint32_t place_of(const NativeFrame& frame);
   void forget_ended();
   void refresh_names(int64_t now_ns);
   std::string name_of(int32_t tid, uint64_t pthread) const;
@@ -87,11 +98,15 @@ class SampledProcess {
   StackReader reader_;
   RemoteObjects objects_;
   ThreadNames names_;
+  std::unique_ptr<PausedLook> paused_;  // null: it is never stopped
   uint32_t process_ = 0;
+  bool is_told_ = false;                         // to the sink
   std::unordered_map<int32_t, Thread> threads_;  // by tid
   std::vector<ThreadStack> stacks_;              // of the last look
   FlatMap places_;                               // by code and instruction
   std::vector<uint32_t> functions_;              // by code
+  std::vector<uint32_t> native_places_;          // by native function
+  std::vector<MergedFrame> merged_;              // of one thread
   uint64_t looks_ = 0;
   uint64_t retries_before_ = 0;
   int64_t next_names_ns_ = 0;

@@ -4,7 +4,7 @@
 //
 //   Sampler sampler({.period_ns = 10'000'000}, sink);
 //   if (Status status = sampler.add(pid); !status) ...
-//   sampler.run(duration_ns, should_stop);       // or tick() by tick()
+//   sampler.run(duration_ns, should_stop);       // or tick() by tick(), on one thread
 #pragma once
 
 #include <sys/types.h>
@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "collect/sample/native_unwinder.h"
 #include "collect/sample/sample_sink.h"
 
 namespace stepscope::sample {
@@ -27,6 +28,8 @@ struct SamplerOptions {
   bool pause = false;          // stop the target for each look
   bool native = false;         // with C frames; stops the target for each look
   bool is_inside = false;      // the target is this process itself
+  // What `native` needs: collect/native/native_stack.h has one.
+  MakeNativeUnwinder make_unwinder = nullptr;
 };
 
 struct SamplerCounts {
@@ -53,7 +56,8 @@ class Sampler {
   Sampler(const SamplerOptions& options, SampleSink& sink);
   ~Sampler();
 
-  // Fails where the process is no Python program that can be read.
+  // Fails where the process is no Python program that can be read, or, where that is wanted, that
+  // can be stopped.
   Status add(pid_t pid);
   // One look at all targets.
   void tick();

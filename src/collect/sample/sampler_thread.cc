@@ -80,6 +80,7 @@ Status SamplerThread::sample(ByteSink& sink) {
   info.is_paused = options_.pause;
   auto file = SampleFile::create(sink, info);
   if (!file) return file.status();
+  if (!target_.note.empty()) (*file)->add_note(target_.note);
   SampleRecording recording(**file);
   Sampler sampler(options_, recording);
   if (add_target(sampler)) {

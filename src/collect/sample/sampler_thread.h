@@ -15,6 +15,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
 
 #include "base/byte_sink.h"
@@ -27,6 +28,7 @@ struct SamplerTarget {
   pid_t pid = 0;
   // Called first of all on the thread, which alone uses what it gives.
   std::function<Result<std::unique_ptr<ByteSink>>()> open_file;
+  std::string note;  // a sentence for the user, kept in the file; "" for none
 };
 
 class SamplerThread {

@@ -1,6 +1,7 @@
 #include "collect/sample/stack_reader.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "collect/sample/code_table.h"
@@ -12,6 +13,19 @@ namespace stepscope::sample {
 namespace {
 
 constexpr int kMaxTries = 24;
+constexpr int kMaxNameTries = 8;
+
+// The outermost `count` frames; the innermost of them may have gone on since.
+bool have_same_calls(std::span<const StackFrame> a, std::span<const StackFrame> b, size_t count) {
+  if (a.size() < count || b.size() < count) return false;
+  for (size_t i = 1; i <= count; ++i) {
+    const StackFrame& x = a[a.size() - i];
+    const StackFrame& y = b[b.size() - i];
+    if (x.code != y.code || x.address != y.address) return false;
+    if (i < count && x.instruction != y.instruction) return false;
+  }
+  return true;
+}
 
 }  // namespace
 
@@ -32,7 +46,8 @@ class StackReader::Impl {
     KnownThread known;
     ThreadCopy copy;
     std::vector<StackFrame> frames;
-    bool is_known = false;  // `frames` is its stack, as of some time
+    std::vector<StackFrame> probable;  // what the last copy gave, if that proved nothing
+    bool is_known = false;             // `frames` is its stack, as of some time
     bool is_torn = false;
     bool is_old = false;
     size_t first_piece = 0;
@@ -43,11 +58,14 @@ class StackReader::Impl {
   bool copy_pending(bool with_list);
   void take_pending();
   bool take(Thread& thread);
-  void check_codes();
+  bool settle_pending();
+  void give_up_pending();
+  void find_unnamed();
   void give(std::vector<ThreadStack>& out);
 
   const PythonProcess& python_;
   CodeTable& codes_;
+  CallLinks links_;
   ThreadList list_;
   std::vector<Thread> threads_;  // in the list's order
   bool is_list_known_ = false;
@@ -70,14 +88,39 @@ bool StackReader::Impl::read(std::vector<ThreadStack>& out,
     if (!copy_pending(true)) return false;
   }
   take_pending();
+  if (!settle_pending()) return false;
+  for (int i = 0; i < kMaxNameTries; ++i) {
+    find_unnamed();
+    if (pending_.empty()) break;
+    if (i + 1 == kMaxNameTries) {
+      give_up_pending();
+    } else if (!copy_pending(false)) {
+      return false;
+    } else {
+      take_pending();
+      if (!settle_pending()) return false;
+    }
+  }
+  give(out);
+  return true;
+}
+
+// Copies until all threads could be taken, or too often.
+bool StackReader::Impl::settle_pending() {
   for (int i = 1; i < kMaxTries && !pending_.empty(); ++i) {
     if (!copy_pending(false)) return false;
     take_pending();
   }
-  for (const uint32_t i : pending_) threads_[i].is_torn = true;
-  check_codes();
-  give(out);
+  give_up_pending();
   return true;
+}
+
+void StackReader::Impl::give_up_pending() {
+  for (const uint32_t i : pending_) {
+    threads_[i].is_torn = true;
+    threads_[i].is_known = false;
+  }
+  pending_.clear();
 }
 
 // Keeps what is known of threads that are still there.
@@ -104,6 +147,7 @@ void StackReader::Impl::start(const std::function<bool(int32_t)>& has_run) {
   for (uint32_t i = 0; i < threads_.size(); ++i) {
     Thread& thread = threads_[i];
     thread.is_torn = false;
+    thread.probable.clear();
     thread.is_old = thread.is_known && has_run && !has_run(thread.known.tid);
     if (!thread.is_old) pending_.push_back(i);
   }
@@ -144,8 +188,15 @@ void StackReader::Impl::take_pending() {
 bool StackReader::Impl::take(Thread& thread) {
   if (std::exchange(thread.is_torn, false)) return false;  // could not be copied
   if (!thread.copy.settle(python_.layout())) return false;
-  switch (read_frames(python_.memory(), python_.layout(), codes_, is_paused_, thread.copy,
-                      thread.frames)) {
+  size_t unproven = 0;
+  switch (read_frames(python_.memory(), python_.layout(), codes_, links_, is_paused_, thread.copy,
+                      thread.frames, unproven)) {
+    case ChainResult::kProbable:
+      if (!have_same_calls(thread.frames, thread.probable, unproven)) {
+        thread.probable = thread.frames;
+        return false;
+      }
+      [[fallthrough]];
     case ChainResult::kGood:
       thread.copy.drop_unused();
       thread.is_known = true;
@@ -159,19 +210,23 @@ bool StackReader::Impl::take(Thread& thread) {
   return false;
 }
 
-void StackReader::Impl::check_codes() {
+// A function may be gone, and another in its place, before its name was read. A name is right for
+// stacks that are copied after it was read and before it is looked at again.
+void StackReader::Impl::find_unnamed() {
   addresses_.clear();
   for (const Thread& thread : threads_) {
     if (thread.is_torn || thread.is_old) continue;
     for (const StackFrame& frame : thread.frames) addresses_.push_back(frame.code);
   }
   codes_.check(addresses_);
-  for (Thread& thread : threads_) {
+  for (uint32_t i = 0; i < threads_.size(); ++i) {
+    const Thread& thread = threads_[i];
     if (thread.is_torn || thread.is_old) continue;
-    // A function may be gone before its name was read.
-    thread.is_torn = std::any_of(thread.frames.begin(), thread.frames.end(),
-                                 [&](const StackFrame& f) { return !codes_.find(f.code); });
-    if (thread.is_torn) thread.is_known = false;
+    const bool is_named =
+        std::all_of(thread.frames.begin(), thread.frames.end(), [&](const StackFrame& frame) {
+          return codes_.find(frame.code) != nullptr && (is_paused_ || !codes_.is_new(frame.code));
+        });
+    if (!is_named) pending_.push_back(i);
   }
 }
 

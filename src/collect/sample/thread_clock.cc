@@ -31,10 +31,12 @@ ThreadClock& ThreadClock::operator=(ThreadClock&& other) noexcept {
   std::swap(state_, other.state_);
   reads_stat_ = other.reads_stat_;
   run_ns_ = other.run_ns_;
+  queued_ns_ = other.queued_ns_;
   slices_ = other.slices_;
   ran_ns_ = other.ran_ns_;
   same_since_ns_ = other.same_since_ns_;
   has_run_ = other.has_run_;
+  has_looked_ = other.has_looked_;
   has_counts_ = other.has_counts_;
   return *this;
 }
@@ -80,9 +82,10 @@ bool ThreadClock::look(int64_t now_ns) {
     has_counts_ = false;  // a kernel without them
   }
   if (!has_counts_) return true;
-  ran_ns_ = counts[0] - run_ns_;
-  const bool is_same = ran_ns_ == 0 && counts[2] == slices_;
+  ran_ns_ = std::exchange(has_looked_, true) ? counts[0] - run_ns_ : 0;
+  const bool is_same = counts[0] == run_ns_ && counts[2] == slices_;
   run_ns_ = counts[0];
+  queued_ns_ = counts[1];
   slices_ = counts[2];
   if (!is_same) same_since_ns_ = now_ns;
   has_run_ = now_ns - same_since_ns_ < kCountsLagNs;

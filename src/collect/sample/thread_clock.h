@@ -25,7 +25,11 @@ class ThreadClock {
   bool has_run() const { return has_run_; }
   // `wall_ns` is the time since the look before.
   bool is_running(int64_t wall_ns);
-  uint64_t cpu_ns() const { return run_ns_; }  // of its whole life
+  // Of its whole life: on a core, and wanting one.
+  uint64_t cpu_ns() const { return run_ns_; }
+  uint64_t queued_ns() const { return queued_ns_; }
+  // The kernel tells these; else they are 0.
+  bool has_counts() const { return has_counts_; }
 
  private:
   bool read_counts(uint64_t counts[3]);
@@ -38,10 +42,12 @@ class ThreadClock {
   int state_ = -1;  // of `syscall`, or where that is not allowed of `stat`
   bool reads_stat_ = false;
   uint64_t run_ns_ = 0;
+  uint64_t queued_ns_ = 0;
   uint64_t slices_ = 0;  // times that it got a core
   uint64_t ran_ns_ = 0;  // between the last two looks
   int64_t same_since_ns_ = 0;
   bool has_run_ = true;
+  bool has_looked_ = false;
   bool has_counts_ = true;
 };
 

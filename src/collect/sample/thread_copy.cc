@@ -72,8 +72,10 @@ bool ThreadCopy::settle(const PythonLayout& layout) {
   } else {
     top_frame_ = top;
   }
-  // A frame in the thread's state changes with every call, and tells nothing.
-  is_top_the_same_ = layout.top != PythonLayout::Top::kCFrame || value_at<uint64_t>(tail) == top;
+  // Of 3.13, a frame in the thread's state changes with every call, and the frames themselves tell
+  // more (frame_chain.h); of 3.8 to 3.10 it is all that there is.
+  is_top_the_same_ =
+      layout.top == PythonLayout::Top::kCurrentFrame || value_at<uint64_t>(tail) == top;
   if (chunk != chunk_) {
     chunk_ = chunk;
     areas_.clear();
@@ -116,7 +118,12 @@ bool ThreadCopy::learn(const ProcessMemory& memory, const PythonLayout& layout, 
     if (!is_known && !learn_chunk(memory, frame, layout.frame.size)) {
       const bool has_slots =
           layout.frame.stack_top != kNowhere && head[layout.frame.owner] == kOwnedByGenerator;
-      cover(frame, layout.frame.size + (has_slots ? kSlotsAside * sizeof(uint64_t) : 0));
+      if (has_slots) {  // a generator's, with its state before it
+        const uint32_t before = layout.generator.iframe - layout.generator.frame_state;
+        cover(frame - before, before + layout.frame.size + kSlotsAside * sizeof(uint64_t));
+      } else {
+        cover(frame, layout.frame.size);
+      }
     }
     frame = value_at<uint64_t>(head.data() + layout.frame.previous);
   }

@@ -1,4 +1,4 @@
-#include "collect/sample/module_symbols.h"
+#include "collect/native/module_symbols.h"
 
 #include <cxxabi.h>
 #include <elf.h>
@@ -120,6 +120,7 @@ std::optional<ModuleSymbols::Found> ModuleSymbols::find(uint64_t linked_address)
     // Assembler may leave out the size: up to the next one.
     if (candidate.bytes != 0 && linked_address - begin >= candidate.bytes) continue;
     std::string name = read_name(candidate.name);
+    name.resize(std::min(name.find('@'), name.size()));  // "read@@GLIBC_2.2.5"
     if (name.empty() || (found && rank(found->name) <= rank(name))) continue;
     found = Found{std::move(name), begin};
   }

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/flat_map.h"
-#include "collect/sample/module_symbols.h"
+#include "collect/native/module_symbols.h"
 #include "collect/sample/process_maps.h"
 #include "collect/sample/process_memory.h"
 
@@ -45,6 +45,8 @@ class NativeModules {
   uint64_t end_of_mapping(uint64_t address);
   // A word of memory that the process does not write to.
   bool read_constant(uint64_t address, uint64_t& word);
+  // A word of a module's variables, as it is now.
+  bool read_variable(uint64_t address, uint64_t& word) const;
 
   // Looks again if that was some time ago.
   void refresh_at_times();

@@ -1,4 +1,4 @@
-#include "collect/sample/native_modules.h"
+#include "collect/native/native_modules.h"
 
 #include <elf.h>
 #include <sys/stat.h>
@@ -251,6 +251,11 @@ bool NativeModules::read_constant(uint64_t address, uint64_t& word) {
   if (page == nullptr) return false;
   std::memcpy(reinterpret_cast<uint8_t*>(&word) + first, page->data(), sizeof(word) - first);
   return true;
+}
+
+bool NativeModules::read_variable(uint64_t address, uint64_t& word) const {
+  const Mapping* mapping = find_mapping(mappings_, address);
+  return mapping != nullptr && mapping->is_file() && memory_.read(address, word);
 }
 
 const NativeModules::Page* NativeModules::find_page(uint64_t page) {

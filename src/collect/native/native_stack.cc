@@ -1,4 +1,4 @@
-#include "collect/sample/native_stack.h"
+#include "collect/native/native_stack.h"
 
 #include <elf.h>
 #include <libunwind.h>
@@ -16,7 +16,7 @@
 
 #include "base/check.h"
 #include "base/flat_map.h"
-#include "collect/sample/native_modules.h"
+#include "collect/native/native_modules.h"
 
 // Exported for those who bring their own tables, though in no header.
 extern "C" int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t space, unw_word_t address,
@@ -61,21 +61,20 @@ constexpr size_t kStackPointer = UNW_AARCH64_SP;
 
 std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
-}  // namespace
-
-class NativeStacks::Impl {
+class NativeStacks final : public NativeUnwinder {
  public:
-  Impl(const ProcessMemory& memory, std::string interpreter)
+  NativeStacks(const ProcessMemory& memory, std::string interpreter)
       : memory_(memory), modules_(memory), interpreter_(std::move(interpreter)) {
     space_ = ::unw_create_addr_space(&accessors(), 0);
     CHECK(space_ != nullptr, "out of memory");
     ::unw_set_caching_policy(space_, UNW_CACHE_GLOBAL);
     ::unw_set_cache_size(space_, kUnwindCacheSize, 0);
   }
-  ~Impl() { ::unw_destroy_addr_space(space_); }
-  Impl(const Impl&) = delete;
+  ~NativeStacks() override { ::unw_destroy_addr_space(space_); }
+  NativeStacks(const NativeStacks&) = delete;
+  NativeStacks& operator=(const NativeStacks&) = delete;
 
-  bool capture(pid_t tid, RegistersAndStack& copy) {
+  bool capture(pid_t tid, RegistersAndStack& copy) override {
     copy.tid = tid;
     copy.stack.clear();
     if (!read_registers(tid, copy.registers)) return false;
@@ -87,7 +86,7 @@ class NativeStacks::Impl {
     return true;
   }
 
-  void unwind(const RegistersAndStack& copy, NativeStack& stack) {
+  void unwind(const RegistersAndStack& copy, NativeStack& stack) override {
     modules_.refresh_at_times();
     Last& last = last_[copy.tid];
     const bool is_same = last.generation == modules_.generation() &&
@@ -101,8 +100,8 @@ class NativeStacks::Impl {
     if (last_.size() > kStackCacheThreads) last_.clear();
   }
 
-  const NativeFunction& function(uint32_t number) const { return functions_[number]; }
-  uint32_t function_count() const { return static_cast<uint32_t>(functions_.size()); }
+  const NativeFunction& function(uint32_t number) const override { return functions_[number]; }
+  uint32_t function_count() const override { return static_cast<uint32_t>(functions_.size()); }
 
  private:
   struct Known {  // of an address
@@ -119,7 +118,7 @@ class NativeStacks::Impl {
   };
 
   static unw_accessors_t& accessors();
-  static Impl& self(void* argument) { return *static_cast<Impl*>(argument); }
+  static NativeStacks& self(void* argument) { return *static_cast<NativeStacks*>(argument); }
 
   void walk(const RegistersAndStack& copy, NativeStack& stack);
   const Known& look_up(uint64_t address, bool is_return, unw_cursor_t& cursor);
@@ -142,7 +141,7 @@ class NativeStacks::Impl {
   std::unordered_map<pid_t, Last> last_;
 };
 
-unw_accessors_t& NativeStacks::Impl::accessors() {
+unw_accessors_t& NativeStacks::accessors() {
   static unw_accessors_t all = [] {
     unw_accessors_t made{};
     made.find_proc_info = [](unw_addr_space_t, unw_word_t address, unw_proc_info_t* found,
@@ -178,18 +177,18 @@ unw_accessors_t& NativeStacks::Impl::accessors() {
   return all;
 }
 
-bool NativeStacks::Impl::read_word(uint64_t address, uint64_t& word) {
+bool NativeStacks::read_word(uint64_t address, uint64_t& word) {
   const uint64_t at = address - copy_->stack_begin;
   if (address >= copy_->stack_begin && at < copy_->stack.size()) {
     if (copy_->stack.size() - at < sizeof(word)) return false;
     std::memcpy(&word, copy_->stack.data() + at, sizeof(word));
     return true;
   }
-  return modules_.read_constant(address, word);
+  // Tables of C++ name their handler of exceptions by a variable. Nobody calls it, but it is read.
+  return modules_.read_constant(address, word) || modules_.read_variable(address, word);
 }
 
-int NativeStacks::Impl::search_table(uint64_t address, unw_proc_info_t* found,
-                                     int need_unwind_info) {
+int NativeStacks::search_table(uint64_t address, unw_proc_info_t* found, int need_unwind_info) {
   const NativeModules::Module* module = modules_.find(address);
   if (module == nullptr || module->unwind_count == 0) return -UNW_ENOINFO;
   unw_dyn_info_t table{};
@@ -206,7 +205,7 @@ int NativeStacks::Impl::search_table(uint64_t address, unw_proc_info_t* found,
   return result < 0 || is_in ? result : -UNW_ENOINFO;
 }
 
-void NativeStacks::Impl::walk(const RegistersAndStack& copy, NativeStack& stack) {
+void NativeStacks::walk(const RegistersAndStack& copy, NativeStack& stack) {
   stack.frames.clear();
   stack.is_whole = false;
   copy_ = &copy;
@@ -228,7 +227,8 @@ void NativeStacks::Impl::walk(const RegistersAndStack& copy, NativeStack& stack)
     const Known known = look_up(address, is_return, cursor);
     // Code that is nowhere, or a stack that does not go on: no frame of ours.
     if (!known.has_module || (is_return && stack_pointer <= last_stack_pointer)) return;
-    stack.frames.push_back({address, known.function, known.offset});
+    stack.frames.push_back(
+        {address, known.function, known.offset, functions_[known.function].role});
     const int more = ::unw_step(&cursor);
     if (more <= 0) {
       stack.is_whole = more == 0 && known.has_unwind_entry;
@@ -244,7 +244,7 @@ void NativeStacks::Impl::walk(const RegistersAndStack& copy, NativeStack& stack)
 }
 
 // Of code generated at run time only this tells a return address from any number.
-bool NativeStacks::Impl::is_after_call(uint64_t address) {
+bool NativeStacks::is_after_call(uint64_t address) {
 #if defined(__x86_64__)
   uint64_t before = 0;  // the 8 bytes that end at the address
   if (modules_.find(address) == nullptr || !modules_.read_constant(address - 8, before)) {
@@ -261,8 +261,8 @@ bool NativeStacks::Impl::is_after_call(uint64_t address) {
 #endif
 }
 
-const NativeStacks::Impl::Known& NativeStacks::Impl::look_up(uint64_t address, bool is_return,
-                                                             unw_cursor_t& cursor) {
+const NativeStacks::Known& NativeStacks::look_up(uint64_t address, bool is_return,
+                                                 unw_cursor_t& cursor) {
   const auto [number, is_new] = known_numbers_.try_emplace(address * 2 + (is_return ? 1 : 0),
                                                            static_cast<uint32_t>(known_.size()));
   if (!is_new) return known_[number];
@@ -299,7 +299,7 @@ const NativeStacks::Impl::Known& NativeStacks::Impl::look_up(uint64_t address, b
   return known_[index];
 }
 
-uint32_t NativeStacks::Impl::intern(NativeFunction function) {
+uint32_t NativeStacks::intern(NativeFunction function) {
   const std::string key = function.module + '\0' + function.name;
   const auto [at, is_new] =
       function_numbers_.try_emplace(key, static_cast<uint32_t>(functions_.size()));
@@ -307,21 +307,11 @@ uint32_t NativeStacks::Impl::intern(NativeFunction function) {
   return at->second;
 }
 
-NativeStacks::NativeStacks(const ProcessMemory& memory, std::string interpreter)
-    : impl_(std::make_unique<Impl>(memory, std::move(interpreter))) {}
-NativeStacks::~NativeStacks() = default;
-NativeStacks::NativeStacks(NativeStacks&&) noexcept = default;
+}  // namespace
 
-bool NativeStacks::capture(pid_t tid, RegistersAndStack& copy) { return impl_->capture(tid, copy); }
-
-void NativeStacks::unwind(const RegistersAndStack& copy, NativeStack& stack) {
-  impl_->unwind(copy, stack);
+std::unique_ptr<NativeUnwinder> make_native_stacks(const ProcessMemory& memory,
+                                                   const std::string& interpreter) {
+  return std::make_unique<NativeStacks>(memory, interpreter);
 }
-
-const NativeFunction& NativeStacks::function(uint32_t number) const {
-  return impl_->function(number);
-}
-
-uint32_t NativeStacks::function_count() const { return impl_->function_count(); }
 
 }  // namespace stepscope::sample
