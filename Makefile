@@ -67,10 +67,11 @@ ctest-%: build-%
 
 pytest-release: build
 	$(PYTEST) -m 'not heavy' --junitxml=$(RESULTS)/pytest.xml \
-	  tests/golden tests/cli tests/serve tests/python tests/recorder
+	  tests/golden tests/cli tests/serve tests/python tests/recorder tests/sample
 
 pytest-all: build
-	$(PYTEST) --junitxml=$(RESULTS)/pytest-all.xml tests/golden tests/cli tests/serve tests/python tests/recorder
+	$(PYTEST) --junitxml=$(RESULTS)/pytest-all.xml \
+	  tests/golden tests/cli tests/serve tests/python tests/recorder tests/sample
 
 # The command's tests once more, with the sanitized binary.
 pytest-asan: build-asan

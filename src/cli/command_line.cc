@@ -24,6 +24,9 @@ constexpr const char* kDescription =
 
 Examples:
   stepscope run train.py                                where a Python program's time goes
+  stepscope dump 4321                                   what a running Python program does now
+  stepscope top 4321                                    the same, live
+  stepscope record 4321                                 the same, as a profile
   stepscope report trace.json                           the trace at a glance
   stepscope report trace.json --view operators          the operators that cost most
   stepscope report trace.json.gz --view steps --format json
@@ -157,6 +160,8 @@ int run_command_line(int argc, char** argv) {
   const std::string called_as = argc > 0 ? argv[0] : "stepscope";
   add_run(app, action, called_as);
   add_record(app, action, called_as);
+  add_dump(app, action);
+  add_top(app, action);
   add_report(app, action);
   add_view(app, action);
   add_export_html(app, action);

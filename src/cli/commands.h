@@ -24,6 +24,8 @@ using Action = std::function<int()>;
 // `called_as` is argv[0].
 void add_run(CLI::App& app, Action& action, const std::string& called_as);
 void add_record(CLI::App& app, Action& action, const std::string& called_as);
+void add_dump(CLI::App& app, Action& action);
+void add_top(CLI::App& app, Action& action);
 void add_report(CLI::App& app, Action& action);
 void add_view(CLI::App& app, Action& action);
 void add_export_html(CLI::App& app, Action& action);

@@ -1,136 +1,133 @@
-// stepscope record: what a program does that runs already, from the profiler server that it opened.
-//
-// TensorFlow and JAX speak to that server themselves; the user's interpreter, which has one of
-// them, is asked to (python/stepscope/_profiler_client.py).
-#include <unistd.h>
-
+// stepscope record: what a program does that runs already: a Python program, whose stacks are read
+// from outside, or one of TensorFlow or JAX that has opened a profiler server.
 #include <CLI/App.hpp>
-#include <algorithm>
-#include <cctype>
-#include <filesystem>
+#include <CLI/Validators.hpp>
 #include <memory>
 #include <string>
-#include <string_view>
-#include <system_error>
-#include <vector>
 
-#include "cli/child_process.h"
 #include "cli/commands.h"
-#include "cli/find_python.h"
-#include "cli/quantity.h"
-#include "cli/run_folder.h"
-#include "cli/run_report.h"
+#include "cli/record_processes.h"
+#include "cli/record_server.h"
 
 namespace stepscope::cli {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr const char* kCommand = "record";
 
-constexpr const char* kDescription = R"(Record a TensorFlow or JAX program that runs already.
+constexpr const char* kDescription = R"(Record Python programs that run already.
 
-The program has opened a profiler server, with jax.profiler.start_server(9999) or
-tf.profiler.experimental.server.start(9999). It is asked for what it does in the next seconds.
-TensorFlow, or xprof for JAX, must be installed here too.
+Their stacks are read many times a second from outside; nothing in them is changed, and they are not
+stopped unless --pause or --native is given. It ends with Ctrl-C, after --duration, or with the
+programs; what took the CPU time is told then. Needs the right to read the program's memory: the same
+user where the system allows that, root, or CAP_SYS_PTRACE.
 
 Examples:
-  stepscope record --profiler-server localhost:9999
-  stepscope record --profiler-server worker1:9999 --duration 10s -o runs/a
-  stepscope report runs/a --view input            more of it afterwards)";
+  stepscope record 4321                               until Ctrl-C, into outputs/profiler_results
+  stepscope record 4321 --duration 30s -o flame.svg   a flame graph
+  stepscope record 4321 --subprocesses -o runs/a      with DataLoader workers, torchrun's ranks
+  stepscope record 4321 4388 --hz 1000 --duration 10s
+  stepscope record 4321 --idle -o wall.speedscope.json   waiting threads count too
+  stepscope record 4321 --native                      with C and C++ functions
+  stepscope report runs/a --view tree                 more of it afterwards
+
+A TensorFlow or JAX program that has opened a profiler server, with jax.profiler.start_server(9999)
+or tf.profiler.experimental.server.start(9999), is asked for what it does in the next seconds.
+TensorFlow, or xprof for JAX, must be installed here too.
+  stepscope record --profiler-server localhost:9999 --duration 10s -o runs/b)";
 
 struct Options {
-  std::string server;
-  std::string duration = "2s";
-  std::string folder;
-  std::string python;
+  RecordProcessesOptions processes;
+  RecordServerOptions server;
+  std::string duration;
+  std::string output;
   bool overwrite = false;
-  bool python_calls = false;
   bool quiet = false;
 };
 
-bool is_address(std::string_view text) {
-  const size_t colon = text.rfind(':');
-  if (colon == text.npos || colon == 0) return false;
-  const std::string_view port = text.substr(colon + 1);
-  return !port.empty() && port.size() <= 5 &&
-         std::all_of(port.begin(), port.end(), [](unsigned char c) { return std::isdigit(c); });
+int record(Options& options, const std::string& called_as) {
+  if (options.server.server.empty()) {
+    if (options.processes.pids.empty()) {
+      return print_usage_error(kCommand, "which process? Name its id, or a --profiler-server");
+    }
+    options.processes.duration = options.duration;
+    options.processes.output = options.output;
+    options.processes.overwrite = options.overwrite;
+    options.processes.quiet = options.quiet;
+    return record_processes(options.processes);
+  }
+  options.server.duration = options.duration;
+  options.server.folder = options.output;
+  options.server.overwrite = options.overwrite;
+  options.server.quiet = options.quiet;
+  return record_server(options.server, called_as);
 }
 
-std::vector<std::string> copy_environment() {
-  std::vector<std::string> environment;
-  for (char** entry = environ; *entry != nullptr; ++entry) environment.emplace_back(*entry);
-  return environment;
-}
-
-// The name of a folder from that of a server.
-std::string name_of(std::string server) {
-  std::replace_if(
-      server.begin(), server.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '-');
-  return server;
-}
-
-int record(const Options& options, const std::string& command) {
-  if (!is_address(options.server)) {
-    return print_usage_error(kCommand, "--profiler-server '" + options.server +
-                                           "': expected HOST:PORT, as in localhost:9999");
-  }
-  const Result<int64_t> duration_ns = parse_duration_ns(options.duration);
-  if (!duration_ns) {
-    return print_usage_error(kCommand, "--duration " + duration_ns.status().message());
-  }
-  const int64_t duration_ms = *duration_ns / 1'000'000;
-  if (duration_ms <= 0) {
-    return print_usage_error(kCommand, "--duration " + options.duration + ": 1ms at least");
-  }
-  const auto python = find_python(options.python, command);
-  if (!python) return print_fault(python.status());
-  const auto start_folder = find_start_folder();
-  if (!start_folder) return print_fault(start_folder.status());
-  const std::string folder =
-      options.folder.empty() ? make_run_folder_name(name_of(options.server)) : options.folder;
-  const bool is_new = !fs::exists(folder);
-  if (Status status = prepare_run_folder(folder, options.overwrite); !status) {
-    return print_fault(status);
-  }
-  const fs::path client = fs::path(*start_folder).parent_path() / "_profiler_client.py";
-  const auto status =
-      run_child({*python, client.string(), options.server, std::to_string(duration_ms),
-                 options.python_calls ? "1" : "0", fs::absolute(folder).string()},
-                copy_environment());
-  const bool is_recorded = status && *status == 0;
-  std::error_code ignored;
-  if (!is_recorded && is_new) fs::remove(folder, ignored);  // only where nothing is in it
-  if (!status) return print_fault(status.status());
-  if (!is_recorded) return exit_as(*status);
-  if (!options.quiet) print_run_report(folder);
-  return kExitFine;
+void add_process_options(CLI::App& command, RecordProcessesOptions& options, CLI::Option* server) {
+  command.add_option("PID", options.pids, "Python programs that run")
+      ->type_name("")
+      ->excludes(server);
+  command.add_option("--hz", options.hz, "Looks a second (100); at most 10000")
+      ->check(CLI::Range(1, 10'000))
+      ->type_name("N")
+      ->excludes(server);
+  command
+      .add_flag("--subprocesses", options.with_children,
+                "With the children of the programs, and theirs, as they come and go")
+      ->excludes(server);
+  command
+      .add_flag("--native", options.native,
+                "With C and C++ functions; stops the programs for each look")
+      ->excludes(server);
+  command
+      .add_flag("--pause", options.pause,
+                "Stop the programs for each look: no stack is ever left out or read in passing")
+      ->excludes(server);
+  command
+      .add_flag("--gil", options.only_with_gil,
+                "Only threads that hold the global interpreter lock")
+      ->excludes(server);
+  command
+      .add_flag("--idle", options.with_idle,
+                "Tell wall time: threads that wait count too; else CPU time is told. A recording "
+                "holds both")
+      ->excludes(server);
 }
 
 }  // namespace
 
 void add_record(CLI::App& app, Action& action, const std::string& called_as) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand(kCommand, "Record a TensorFlow or JAX program that runs already");
+  CLI::App* command = app.add_subcommand(kCommand, "Record Python programs that run already");
   command->description(kDescription);
-  command->add_option("--profiler-server", options->server, "Where the program's server listens")
-      ->required()
-      ->type_name("HOST:PORT");
-  command->add_option("--duration", options->duration, "For how long (2s)")->type_name("TIME");
+  CLI::Option* server = command
+                            ->add_option("--profiler-server", options->server.server,
+                                         "Where a TensorFlow or JAX program's server listens")
+                            ->type_name("HOST:PORT");
+  add_process_options(*command, options->processes, server);
   command
-      ->add_option("-o,--output", options->folder,
-                   "The folder; if not given, a new one in outputs/profiler_results")
-      ->type_name("DIR");
-  command->add_flag("--overwrite", options->overwrite, "Remove the run that DIR holds");
-  command->add_flag("--python-calls", options->python_calls,
-                    "With the calls of Python functions, which slows the program down");
+      ->add_option("--duration", options->duration,
+                   "For how long (30s, 5m); until Ctrl-C or the programs' end if not given; with "
+                   "--profiler-server 2s")
+      ->type_name("TIME");
   command
-      ->add_option("--python", options->python,
-                   "An interpreter that has TensorFlow or xprof; if not given, the one beside this "
-                   "command, else the active environment's")
+      ->add_option("-o,--output", options->output,
+                   "A folder, or a file whose name tells the format as for `convert`: flame.svg, "
+                   "run.speedscope.json, run.collapsed, run.prof, run.sscope; a new folder in "
+                   "outputs/profiler_results if not given")
       ->type_name("PATH");
-  command->add_flag("-q,--quiet", options->quiet, "Print nothing of our own at the end");
+  command->add_flag("--overwrite", options->overwrite, "Remove the run that the folder holds");
+  command
+      ->add_flag("--python-calls", options->server.python_calls,
+                 "With --profiler-server: the calls of Python functions, which slows the program "
+                 "down")
+      ->needs(server);
+  command
+      ->add_option("--python", options->server.python,
+                   "With --profiler-server: an interpreter that has TensorFlow or xprof; if not "
+                   "given, the one beside this command, else the active environment's")
+      ->type_name("PATH")
+      ->needs(server);
+  command->add_flag("-q,--quiet", options->quiet, "Print nothing of our own but faults");
   command->callback([options, called_as, &action] {
     action = [options, called_as] { return record(*options, called_as); };
   });

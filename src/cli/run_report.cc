@@ -13,6 +13,7 @@
 #include "cli/load_trace.h"
 #include "cli/shell_quote.h"
 #include "cli/terminal.h"
+#include "trace/sample_weights.h"
 
 namespace stepscope::cli {
 namespace {
@@ -70,18 +71,23 @@ void print_verdict(const Trace& trace) {
   print(table);
 }
 
-void print_functions(const Trace& trace) {
+void print_functions(const Trace& trace, const std::string& weight) {
   TableOptions options;
   options.limit = kRows;
-  std::string heading = "functions by own time";
-  if (has_other_threads(trace)) {
+  options.weight = weight;
+  // Of samples, threads that wait take no CPU time, and all can be told together.
+  const bool is_sampled = functions_are_sampled(trace);
+  const bool is_wall = !is_sampled || weight == "wall";
+  const std::string plain_heading = is_wall ? "functions by own time" : "functions by own CPU time";
+  std::string heading = plain_heading;
+  if (!is_sampled && has_other_threads(trace)) {
     options.track = "\\(MainThread\\)$";
     heading += " in the main thread";
   }
   auto table = make_any_view(trace, "functions", options);
   if (!table || table->rows() == 0) {
     options.track.clear();
-    heading = "functions by own time";
+    heading = plain_heading;
     table = make_any_view(trace, "functions", options);
   }
   std::fputs(("\n" + heading + ":\n").c_str(), stderr);
@@ -90,17 +96,21 @@ void print_functions(const Trace& trace) {
 
 }  // namespace
 
-void print_run_report(const std::string& folder) {
-  const auto trace = load_trace(folder);
+void print_trace_report(const Trace& trace, const std::string& weight) {
+  has_operators(trace) ? print_overview(trace) : print_verdict(trace);
+  print_functions(trace, weight);
+}
+
+void print_run_report(const std::string& path, const std::string& weight) {
+  const auto trace = load_trace(path);
   if (!trace) {
     // A program that is no Python's, or that left before its first call.
     print_remark(trace.status().message());
     return;
   }
-  has_operators(*trace) ? print_overview(*trace) : print_verdict(*trace);
-  print_functions(*trace);
-  const std::string run = shell_quote(folder);
-  print_remark("the run is in " + folder);
+  print_trace_report(*trace, weight);
+  const std::string run = shell_quote(path);
+  print_remark("the run is in " + path);
   print_remark("look into it in the browser: stepscope view " + run);
   print_remark("more tables: stepscope report " + run + " --view " + list_views(*trace));
 }
