@@ -23,7 +23,9 @@ endif()
 
 nanobind_add_module(_core NB_STATIC NOMINSIZE NB_SUPPRESS_WARNINGS ${python_sources})
 target_compile_options(_core PRIVATE ${STEPSCOPE_WARNINGS})
-target_link_libraries(_core PRIVATE stepscope_serve stepscope_collect PkgConfig::sqlite3)
+target_link_libraries(_core PRIVATE stepscope_serve stepscope_collect stepscope_sample PkgConfig::sqlite3)
+# Of libraries only what is used: the sampler in here unwinds no native stacks, and needs no libunwind.
+target_link_options(_core PRIVATE LINKER:--as-needed)
 if(SKBUILD)
   include(PythonInstall)
 else()

@@ -30,7 +30,8 @@ def _check_steps(text: str) -> str:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds ``--profile``, ``--no-profile``, ``--profile-dir`` and ``--profile-steps``.
+    """Adds ``--profile`` and ``--no-profile``, ``--profile-dir``, ``--profile-steps`` and
+    ``--profile-mode``.
 
     ``--profile`` may stand alone or before a word, as pipelines pass booleans: ``--profile true``.
     """
@@ -60,6 +61,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="WAIT,WARMUP,ACTIVE,REPEAT",
         help="which steps (stepscope.step() ends one); all if not given",
     )
+    group.add_argument(
+        "--profile-mode",
+        choices=("trace", "sample"),
+        default="trace",
+        help="every call, or stacks 100 times a second for long runs (default: %(default)s)",
+    )
 
 
 def from_args(args: argparse.Namespace) -> contextlib.AbstractContextManager[Any]:
@@ -72,4 +79,4 @@ def from_args(args: argparse.Namespace) -> contextlib.AbstractContextManager[Any
     """
     if not args.profile:
         return contextlib.nullcontext()
-    return profile(args.profile_dir, steps=args.profile_steps)
+    return profile(args.profile_dir, steps=args.profile_steps, mode=args.profile_mode)

@@ -53,7 +53,7 @@ def _wrap(function: F, make: Callable[[], Any]) -> F:
 
 
 class profile:  # noqa: N801
-    """Records this process, with every Python call, into the run folder ``path``.
+    """Records this process, with every Python call or samples, into the run folder ``path``.
 
     >>> with stepscope.profile("outputs/profiler_results"):
     ...     train()
@@ -67,6 +67,12 @@ class profile:  # noqa: N801
     folders or qualified names, or "mine" for code outside of the libraries. ``threads``: a glob
     of thread names. ``max_bytes``: a ring that keeps the newest. ``steps``, ``epochs``: which of
     them, see ``stepscope run --help``.
+
+    ``mode="sample"``: no call is recorded; a thread of ours looks at the stacks of all threads
+    ``hz`` times a second, and steps of PyTorch, ``stepscope.step()`` and ``record_function`` are
+    recorded beside. It costs so little that it can stay on. Forked children sample themselves in
+    the same way. What selects calls (``c_calls``, ``min_duration``, ``only``, ``exclude``,
+    ``threads``) is of the mode "trace".
     """
 
     def __init__(
@@ -81,7 +87,19 @@ class profile:  # noqa: N801
         max_bytes: int = 0,
         steps: str = "",
         epochs: int = 0,
+        mode: str = "trace",
+        hz: float = 100,
     ) -> None:
+        if mode not in {"trace", "sample"}:
+            raise ValueError(f'mode is "trace" or "sample", not {mode!r}')
+        is_sampled = mode == "sample"
+        if is_sampled and (c_calls or min_duration or only or exclude or threads):
+            raise ValueError(
+                'c_calls, min_duration, only, exclude and threads are of mode="trace": '
+                "samples are of all functions and threads"
+            )
+        if is_sampled and not 1 <= hz <= 10_000:
+            raise ValueError(f"hz is 1 to 10000 looks a second, not {hz!r}")
         self._options = _session.Options(
             os.fspath(path),
             c_calls=c_calls,
@@ -92,6 +110,9 @@ class profile:  # noqa: N801
             max_file_bytes=max_bytes,
             steps=steps,
             epochs=epochs,
+            mode=mode,
+            hz=hz if is_sampled else 0,
+            torch={"scopes_only": True} if is_sampled else None,
         )
         self._session: _session.Session | None = None
 

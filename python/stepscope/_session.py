@@ -38,6 +38,9 @@ class Options:
         torch: "dict[str, Any] | None" = None,
         frameworks: list[str] | None = None,
         window_ns: int = 0,
+        mode: str = "trace",
+        hz: float = 0,
+        sampler_note: str = "",
     ) -> None:
         self.folder = folder
         self.c_calls = c_calls
@@ -53,6 +56,9 @@ class Options:
         self.torch = torch  # what the collector of operators is to do; None: nothing
         self.frameworks = frameworks or []  # "tensorflow", "jax": whose own profilers are run
         self.window_ns = window_ns  # for so long, where there are no steps to go by
+        self.mode = mode  # "trace": every call. "sample": stacks, and marks of steps
+        self.hz = hz  # of a sampler in this process; 0: there is none, or one outside
+        self.sampler_note = sampler_note
 
 
 class Session:
@@ -67,6 +73,7 @@ class Session:
         self._is_recording = False
         self._is_tracing = False
         self._is_observing = False
+        self._is_sampling = False
         self._frameworks: Frameworks | None = None
 
     def start(self) -> None:
@@ -131,12 +138,13 @@ class Session:
         gc.callbacks.append(_core.on_garbage_collection)
         try:
             self._start_tracing()
+            self._start_sampling()
             self.toggle_torch(True)
         except Exception:
             self._stop_recording()
             raise
         self.follow_frameworks()
-        if not self.options.from_main:
+        if not self.options.from_main and self.options.mode == "trace":
             _warn_of_others(_core.other_profilers())
 
     def _stop_recording(self) -> None:
@@ -144,6 +152,7 @@ class Session:
             if self._frameworks is not None:
                 self._frameworks.follow(False)
             self.toggle_torch(False)
+            self._stop_sampling()
             if self._is_tracing:
                 self._stop_tracing()
             self._is_recording = False
@@ -155,9 +164,11 @@ class Session:
         """Starts or stops recording the operators of PyTorch, where it is loaded."""
         is_wanted = enable and self._is_recording and self.options.torch is not None
         if is_wanted and not self._is_observing and "torch" in sys.modules:
-            from stepscope import _torch_collector
+            from stepscope import _torch_collector, _torch_marks
 
             self._is_observing = True
+            if self.options.mode == "sample":
+                _torch_marks.watch_backward(sys.modules["torch"], _is_sampled)
             fault = _torch_collector.start(**self.options.torch or {})
             if fault and fault not in self.faults:
                 self.faults.append(fault)
@@ -167,8 +178,23 @@ class Session:
             self._is_observing = False
             _torch_collector.stop()
 
+    def _start_sampling(self) -> None:
+        if self.options.hz:
+            _core.start_sampling(self.folder, self.options.hz, self.options.sampler_note)
+            self._is_sampling = True
+
+    def _stop_sampling(self) -> None:
+        if self._is_sampling:
+            self._is_sampling = False
+            fault = _core.stop_sampling()
+            if fault:
+                self.faults.append(fault)
+
     def _start_tracing(self) -> None:
         options = self.options
+        if options.mode == "sample":
+            _core.set_thread_name(_thread_name())
+            return
         _core.start_tracing(
             c_calls=options.c_calls,
             from_main=options.from_main and self.step_number == 0,
@@ -197,6 +223,10 @@ _has_handlers = False
 
 def current() -> Session | None:
     return _current
+
+
+def _is_sampled() -> bool:
+    return _current is not None and _current.options.mode == "sample" and _core.is_recording()
 
 
 def start(options: Options) -> Session:
@@ -237,6 +267,15 @@ def _working_folder() -> str:
         return ""
 
 
+def _thread_name() -> str:
+    """That of the calling thread, as Python has it."""
+    threading = sys.modules.get("threading")
+    if threading is None:
+        return "MainThread"  # who starts another thread imports it
+    name: str = threading.current_thread().name
+    return name
+
+
 def _warn_of_others(names: list[str]) -> None:
     """Once: the trace says it each time."""
     global _has_warned
@@ -255,6 +294,7 @@ def _set_handlers() -> None:
     _has_handlers = True
     atexit.register(stop)
     os.register_at_fork(after_in_child=_core.continue_in_child)
+    os.register_at_fork(after_in_child=_core.continue_sampling_in_child)
     _core.watch_exit(os)
     _on_import.when_imported("torch", _on_torch_imported)
 

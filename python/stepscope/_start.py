@@ -28,11 +28,15 @@ def parse(text: str) -> tuple[_session.Options, int]:
             setattr(options, key, int(value))
         elif key == "c_calls":
             options.c_calls = value == "1"
-        elif key in {"folder", "threads", "steps"}:
+        elif key in {"folder", "threads", "steps", "mode", "sampler_note"}:
             setattr(options, key, value)
+        elif key == "hz":
+            options.hz = float(value)
         elif key in {"torch", "shapes", "memory", "sampling"}:
             torch[key] = float(value)
-    if torch.get("torch"):
+    if torch.get("torch") and options.mode == "sample":
+        options.torch = {"scopes_only": True}
+    elif torch.get("torch"):
         options.torch = {
             "inputs": torch["shapes"] == 1,
             "memory": torch["memory"] == 1,

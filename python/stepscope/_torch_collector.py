@@ -79,12 +79,14 @@ def start(
     sampling: float = 1.0,
     sample_rate: int = 0,
     as_profiler: bool = False,
+    scopes_only: bool = False,
 ) -> str:
     """Starts recording operators. Says what of it was not possible.
 
     ``inputs``: shapes, types and values. ``memory``: each allocation; ``sample_rate``: instead,
     what is in use after every so many operators. ``sampling``: the share of the time.
-    ``as_profiler``: with the scopes that PyTorch shows only to profilers."""
+    ``as_profiler``: with the scopes that PyTorch shows only to profilers. ``scopes_only``: no
+    operators, but the scopes around them: optimizers' steps, DataLoaders, record_function."""
     try:
         collector = load()
     except CollectorMissingError as error:
@@ -98,6 +100,7 @@ def start(
         sampling=sampling,
         sample_rate=sample_rate if is_free else 0,
         as_profiler=as_profiler and is_free,
+        scopes_only=scopes_only,
     )
     if (memory or sample_rate) and not is_free:
         return "memory is not recorded: torch.profiler has it in this thread"

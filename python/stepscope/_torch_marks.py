@@ -1,12 +1,18 @@
 """What of PyTorch the tracer of Python calls knows by name: phases of training, and modules.
 
 Nothing of torch is changed: its code objects are marked, and the tracer that sees them called
-writes a slice around. A torch that does without one of these functions loses that slice."""
+writes a slice around. A torch that does without one of these functions loses that slice. Where
+samples are taken there is no tracer: then the backward pass alone is told, since steps need it."""
 
+from _thread import _local
 from types import CodeType, ModuleType
 
 from stepscope import _core
 from stepscope._on_import import when_imported
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 CATEGORY = "phase"
 
@@ -20,6 +26,28 @@ def on_torch_imported(torch: ModuleType) -> None:
         _core.mark_module_calls(code)
     when_imported("torch.utils.data._utils.fetch", _on_fetch_imported)
     when_imported("torch.utils.data._utils.collate", _on_collate_imported)
+
+
+def watch_backward(torch: ModuleType, is_wanted: "Callable[[], bool]") -> None:
+    """Writes a slice around each backward pass while it `is_wanted`. The first call counts."""
+    state = _local()  # by thread: how deep it is, and the label that is open
+
+    def begin(args: object, kwargs: object) -> None:
+        depth = state.__dict__.get("depth", 0)
+        state.depth = depth + 1
+        if depth == 0:  # a hook may go backward again
+            state.label = _core.intern("backward", CATEGORY) if is_wanted() else 0
+            if state.label:
+                _core.begin(state.label)
+
+    def end(args: object, has_failed: bool) -> None:
+        state.depth -= 1
+        if state.depth == 0 and state.label:
+            _core.end(state.label)
+
+    autograd = vars(torch).get("autograd")
+    if autograd is not None:
+        _core.watch_calls(autograd, "backward", begin, end)
 
 
 def _on_fetch_imported(fetch: ModuleType) -> None:

@@ -5,6 +5,7 @@
 
 #include "advise/case.h"
 #include "advise/rules.h"
+#include "analyze/calls_of_samples.h"
 #include "analyze/text_value.h"
 
 namespace stepscope {
@@ -25,10 +26,19 @@ bool is_more_important(const Finding& a, const Finding& b) {
   return a.at_stake_fraction > b.at_stake_fraction;
 }
 
+// Of what rules saw only marks are in the trace that the user has.
+void show_originals(const CallsOfSamples& calls, Findings& findings) {
+  for (Finding& finding : findings) {
+    for (SliceId& slice : finding.slices) slice = calls.find_original(slice);
+    std::erase(finding.slices, kNoSlice);
+  }
+}
+
 Advice advise(const Trace& trace) {
-  const Case c(trace);
+  const Case c(trace_with_calls(trace));
   Advice advice;
-  for (const Rule rule : rules()) rule(c, advice.findings);
+  for (const Rule rule : c.is_sampled() ? rules_of_samples() : rules()) rule(c, advice.findings);
+  if (c.is_sampled()) show_originals(*CallsOfSamples::of(trace), advice.findings);
   std::erase_if(advice.findings, [](const Finding& finding) {
     return finding.at_stake_fraction < kLeastAtStake && finding.severity == Severity::kInfo &&
            !finding.is_note;

@@ -13,6 +13,7 @@
 #include "advise/cpu_use.h"
 #include "advise/input_work.h"
 #include "advise/step_work.h"
+#include "analyze/calls_of_samples.h"
 #include "analyze/phase_times.h"
 #include "analyze/steady_steps.h"
 #include "analyze/step_spans.h"
@@ -39,6 +40,9 @@ struct Case {
   // Of the training thread, or the busiest one; nothing where there is no thread.
   std::optional<StepWork> work;
 
+  // Functions come from samples: how often they were called is not known, and of operators only
+  // that some ran.
+  bool is_sampled() const { return is_made_of_samples(trace); }
   bool has_steps() const { return !steady.empty(); }
   uint64_t steps() const { return has_steps() ? steady.steps.size() : 1; }
   double share(int64_t ns) const {

@@ -4,6 +4,8 @@
 #include <set>
 #include <string_view>
 
+#include "analyze/calls_of_samples.h"
+
 namespace stepscope {
 namespace {
 
@@ -13,7 +15,12 @@ class Finder {
  public:
   Finder(const Trace& trace, const TrainingThread& thread, const UserCode& user,
          const IntervalSet& times)
-      : trace_(trace), thread_(thread), user_(user), times_(times) {
+      : trace_(trace),
+        thread_(thread),
+        user_(user),
+        times_(times),
+        totals_(times),
+        is_sampled_(is_made_of_samples(trace)) {
     for (const Label& label : trace.labels().all()) {
       is_fetch_.push_back(is_phase_mark(trace, label, "fetch"));
       is_collate_.push_back(is_phase_mark(trace, label, "collate"));
@@ -25,6 +32,8 @@ class Finder {
       const Track& track = trace_.tracks()[i];
       if (track.kind == TrackKind::kThread) read_track(TrackId{i}, track);
     }
+    // A batch is fetched once; how many looks found one at it says nothing.
+    if (is_sampled_ && found_.fetches > 0) found_.fetches = std::max<uint64_t>(1, found_.batches);
     found_.workers = static_cast<uint32_t>(workers_.size());
     found_.has_workers = !workers_.empty();
     if (found_.fetches == 0) go_by_iterators();
@@ -49,7 +58,8 @@ class Finder {
       const bool is_wait = is_training && thread_.role(label) == TrainingRole::kInput;
       const bool is_fetch = is_fetch_[index(label)];
       if (!is_wait && !is_fetch && !is_collate_[index(label)]) continue;
-      if (!times_.contains(slices.start_ns[row])) continue;
+      const int64_t dur_ns = ns_in_times(row);
+      if (dur_ns < 0) continue;
       if (is_wait && is_outermost_wait(row)) {
         ++found_.batches;
         found_.wait_ns += slices.dur_ns[row];
@@ -58,15 +68,16 @@ class Finder {
         waits_.emplace_back(slices.dur_ns[row], SliceId{row});
       } else if (is_fetch) {
         ++found_.fetches;
-        found_.fetch_ns += slices.dur_ns[row];
+        found_.fetch_ns += dur_ns;
         fetches.add(slices.start_ns[row], slices.end_ns(row));
         if (is_training) found_.is_in_process = true;
         if (!is_training) workers_.insert(track.process);
       } else if (is_collate_[index(label)]) {
-        read_collate(row);
+        read_collate(row, dur_ns);
       }
     }
     fetches.normalize();
+    if (is_sampled_) fetches.intersect(times_);
     if (!fetches.empty()) add_functions(id, fetches);
   }
 
@@ -91,10 +102,21 @@ class Finder {
     return true;
   }
 
-  // The function lies within the mark.
-  void read_collate(uint32_t row) {
+  // What of a slice counts; less than 0: nothing. A recorded one counts where it begins. What was
+  // made of samples may be many that followed each other, and is cut to the times.
+  int64_t ns_in_times(uint32_t row) const {
     const SliceColumns& slices = trace_.slices();
-    found_.collate_ns += slices.dur_ns[row];
+    const LabelId label = slices.label[row];
+    const bool is_sampled = is_sampled_ && (is_fetch_[index(label)] || is_collate_[index(label)]);
+    if (!is_sampled) return times_.contains(slices.start_ns[row]) ? slices.dur_ns[row] : -1;
+    const int64_t ns = totals_.ns_in({slices.start_ns[row], slices.end_ns(row)});
+    return ns > 0 ? ns : -1;
+  }
+
+  // The function lies within the mark.
+  void read_collate(uint32_t row, int64_t dur_ns) {
+    const SliceColumns& slices = trace_.slices();
+    found_.collate_ns += dur_ns;
     const uint32_t inner = row + 1;
     if (inner >= slices.size() || slices.parent[inner] != SliceId{row}) return;
     found_.collate = slices.label[inner];
@@ -121,6 +143,8 @@ class Finder {
   const TrainingThread& thread_;
   const UserCode& user_;
   const IntervalSet& times_;
+  const IntervalTotals totals_;
+  const bool is_sampled_;
   std::vector<bool> is_fetch_, is_collate_;  // by label
   std::set<uint32_t> workers_;
   std::set<LabelId> iterators_;  // that were waited for

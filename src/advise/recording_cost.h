@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "analyze/calls_of_samples.h"
 #include "trace/label.h"
 #include "trace/trace.h"
 
@@ -12,8 +13,10 @@ namespace stepscope {
 
 class RecordingCost {
  public:
-  // Nothing is taken off traces of other tools: what these cost is not known.
-  explicit RecordingCost(const Trace& trace) : is_ours_(trace.format() == kRecordingFormat) {}
+  // Nothing is taken off traces of other tools: what these cost is not known. Of samples the number
+  // of calls is not.
+  explicit RecordingCost(const Trace& trace)
+      : is_ours_(trace.format() == kRecordingFormat && !is_made_of_samples(trace)) {}
 
   int64_t of(SliceKind kind) const {
     if (!is_ours_) return 0;

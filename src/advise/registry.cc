@@ -52,9 +52,23 @@ constexpr Rule kRules[] = {
     check_unaligned_matmul,
 };
 
+constexpr Rule kRulesOfSamples[] = {
+    check_blocking_io_in_step,
+    check_concurrent_profilers,
+    check_dataloader_in_process,
+    check_dataloader_slow_collate,
+    check_dataloader_too_few_workers,
+    check_dataloader_worker_restart,
+    check_dataset_slow_item,
+    check_garbage_collection,
+    check_python_hotspot,
+    check_thread_oversubscription,
+};
+
 }  // namespace
 
 std::span<const Rule> rules() { return kRules; }
+std::span<const Rule> rules_of_samples() { return kRulesOfSamples; }
 
 Severity severity_of(double at_stake_fraction) {
   if (at_stake_fraction >= kCriticalAtStake) return Severity::kCritical;

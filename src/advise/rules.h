@@ -64,5 +64,7 @@ void check_profiler_overhead(const Case& c, Findings& found);
 void check_unaligned_matmul(const Case& c, Findings& found);
 
 std::span<const Rule> rules();
+// Those whose evidence samples have: no counts of calls, no operators, no memory.
+std::span<const Rule> rules_of_samples();
 
 }  // namespace stepscope

@@ -108,6 +108,11 @@ Verdict make_verdict(const Case& c, const Findings& findings) {
     verdict.lines.push_back(start_up_line(c));
   }
   if (std::string line = others_line(c); !line.empty()) verdict.lines.push_back(std::move(line));
+  if (c.is_sampled() && c.has_steps()) {
+    verdict.lines.emplace_back(
+        "Told from samples: steps, input, backward and optimizer are exact, the rest are "
+        "estimates; operators and memory were not looked at.");
+  }
   return verdict;
 }
 

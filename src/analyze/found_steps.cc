@@ -48,6 +48,7 @@ class LoopReader {
       switch (role) {
         case TrainingRole::kNone:
         case TrainingRole::kHost:
+        case TrainingRole::kWaiting:
           continue;
         case TrainingRole::kInput:
           if (!events_.empty() && events_.back().kind == EventKind::kFetch && !has_work) {

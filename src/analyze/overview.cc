@@ -2,10 +2,12 @@
 // section, a name, a value in the column of its unit (value_ns, value_bytes, value_count,
 // value_text; the others are null) and a share where there is one. Renderers for eyes show the
 // value columns as one.
+#include "analyze/calls_of_samples.h"
 #include "analyze/json_field.h"
 #include "analyze/phase_times.h"
 #include "analyze/row_order.h"
 #include "analyze/sampled_threads.h"
+#include "analyze/step_spans.h"
 #include "analyze/text_value.h"
 #include "analyze/views.h"
 #include "base/saturating.h"
@@ -295,7 +297,11 @@ Result<Table> overview(const Trace& trace, const TableOptions& options) {
   const bool has_functions = has_kind(trace, {SliceKind::kPython, SliceKind::kCall}) ||
                              !trace.call_edges().callee.empty() ||
                              !trace.samples().time_ns.empty() || !has_operators;
-  if (has_steps || has_operators || has_device_work) {
+  // Without calls and operators only steps tell that it was a training.
+  const bool has_sampled_steps =
+      CallsOfSamples::of(trace) != nullptr &&
+      StepSpans::of(trace_with_calls(trace))->origin != StepOrigin::kWhole;
+  if (has_steps || has_operators || has_device_work || has_sampled_steps) {
     // Without a device most of what `steps` tells apart can not be there.
     Result<Table> table = make_whole_view(trace, has_device_work ? "steps" : "phases", part);
     if (!table) return table;
@@ -305,7 +311,7 @@ Result<Table> overview(const Trace& trace, const TableOptions& options) {
       add_steps(*table, kPhaseParts, false, out);
     }
     for (std::string& note : table->notes) out.table.notes.push_back(std::move(note));
-    if (table->rows() == 0 && table->notes.empty()) {
+    if (table->rows() == 0 && table->notes.empty() && !has_sampled_steps) {
       out.table.notes.push_back(
           "no steps in this trace (with torch.profiler, prof.step() marks them)");
     }

@@ -175,6 +175,7 @@ std::vector<Layer> find_layers(const Trace& trace, const std::vector<Step>& step
     waited_for.intersect(work.waits);
     layers.emplace_back(phase, std::move(waited_for));
   }
+  work.any.subtract(work.waiting);
   layers.emplace_back(Phase::kHost, std::move(work.any));
   layers.emplace_back(Phase::kForward, std::move(forward.gaps));
   layers.emplace_back(Phase::kBackward, std::move(forward.gaps_before_backward));

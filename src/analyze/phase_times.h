@@ -14,7 +14,8 @@
 // - optimizer: Optimizer.step (but for forward and backward in its closure) and zero_grad.
 // - copy: aten::to, aten::_to_copy and aten::copy_ that are in no other operator.
 // - While the thread waits for the device (cudaStreamSynchronize): what the device does, as below.
-// - host: any other thing that was recorded on the thread. User's annotations are none.
+// - host: any other thing that was recorded on the thread. User's annotations are none. Of a
+//   sampled thread, what it did while it used the CPU; where it waited it was idle.
 // - Gaps of at most 1 ms between two pieces of the forward pass belong to it, and those between
 //   forward and backward to the backward pass: it is the Python of these, which was not recorded.
 // - What a device does: a kernel counts for the phase in which it was launched, before NCCL's

@@ -7,7 +7,9 @@
 #include <memory>
 #include <vector>
 
+#include "analyze/calls_of_samples.h"
 #include "analyze/phase_times.h"
+#include "analyze/sampled_threads.h"
 #include "analyze/slice_filter.h"
 #include "analyze/step_spans.h"
 #include "analyze/training_thread.h"
@@ -34,8 +36,9 @@ std::vector<Step> find_steps_of_training_thread(const Trace& trace, const StepSp
 
 }  // namespace
 
-Result<Table> phases(const Trace& trace, const TableOptions& options) {
-  const Result<SliceFilter> filter = SliceFilter::make(trace, options);
+Result<Table> phases(const Trace& examined, const TableOptions& options) {
+  const Trace& trace = trace_with_calls(examined);
+  const Result<SliceFilter> filter = SliceFilter::make(examined, options);
   if (!filter) return filter.status();
   const std::shared_ptr<const StepSpans> spans = StepSpans::of(trace);
   const std::vector<Step> steps = find_steps_of_training_thread(trace, *spans);
@@ -53,7 +56,7 @@ Result<Table> phases(const Trace& trace, const TableOptions& options) {
     const Step& step = steps[i];
     if (!filter->takes_time(step.scope.begin_ns)) continue;
     step_number.push(step.number);
-    start.push(step.scope.begin_ns - trace.begin_ns());
+    start.push(step.scope.begin_ns - examined.begin_ns());
     dur.push(step.scope.end_ns - step.scope.begin_ns);
     for (size_t phase = 0; phase < kPhases; ++phase) columns[phase]->push(times[i][phase]);
   }
@@ -61,6 +64,7 @@ Result<Table> phases(const Trace& trace, const TableOptions& options) {
   if (steps.size() < spans->steps.size()) {
     table.notes.push_back("steps of other processes are left out: phases are those of one thread");
   }
+  if (is_made_of_samples(trace)) table.notes.push_back(phases_of_samples_note(examined));
   return table;
 }
 

@@ -77,4 +77,11 @@ std::string sampling_text(const Trace& trace) {
          count_text(std::max(ticks, missed)) + " ticks missed";
 }
 
+std::string phases_of_samples_note(const Trace& trace) {
+  const std::string how = sampling_text(trace);
+  return "input, backward and optimizer are recorded; forward, host and idle are estimated from "
+         "samples" +
+         (how.empty() ? "" : ", " + how);
+}
+
 }  // namespace stepscope

@@ -30,5 +30,7 @@ std::vector<SampledThread> sampled_threads(const Trace& trace, const SliceScope&
 // "100 times a second: 9,876 samples of 3 threads, 12 of 10,000 ticks missed"; "" where the trace
 // does not say how it was sampled.
 std::string sampling_text(const Trace& trace);
+// What a table of phases must say where they come from samples.
+std::string phases_of_samples_note(const Trace& trace);
 
 }  // namespace stepscope

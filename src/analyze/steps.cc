@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "analyze/calls_of_samples.h"
 #include "analyze/input_pipelines.h"
 #include "analyze/intervals.h"
 #include "analyze/operator_rules.h"
@@ -98,8 +99,9 @@ std::vector<StepTimes> divide_steps(const StepSpans& spans, const CategoryTimes&
 
 }  // namespace
 
-Result<Table> steps(const Trace& trace, const TableOptions& options) {
-  const Result<SliceFilter> filter = SliceFilter::make(trace, options);
+Result<Table> steps(const Trace& examined, const TableOptions& options) {
+  const Trace& trace = trace_with_calls(examined);
+  const Result<SliceFilter> filter = SliceFilter::make(examined, options);
   if (!filter) return filter.status();
   const std::shared_ptr<const StepSpans> spans = StepSpans::of(trace);
   const std::vector<StepTimes> times = divide_steps(*spans, find_times(trace));
@@ -117,7 +119,7 @@ Result<Table> steps(const Trace& trace, const TableOptions& options) {
     const Step& step = spans->steps[i];
     if (!filter->takes_time(step.span.begin_ns)) continue;
     step_number.push(step.number);
-    start.push(step.span.begin_ns - trace.begin_ns());
+    start.push(step.span.begin_ns - examined.begin_ns());
     dur.push(step.span.end_ns - step.span.begin_ns);
     for (size_t category = 0; category < kCategories; ++category) {
       columns[category]->push(times[i][category]);
@@ -125,6 +127,10 @@ Result<Table> steps(const Trace& trace, const TableOptions& options) {
     scope.push(step.scope.end_ns - step.scope.begin_ns);
   }
   table.notes = spans->notes();
+  if (is_made_of_samples(trace)) {
+    table.notes.emplace_back(
+        "operators were not recorded: cpu_exec_ns is native code, estimated from samples");
+  }
   return table;
 }
 

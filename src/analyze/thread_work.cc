@@ -105,6 +105,8 @@ class Walk {
         return;
       case TrainingRole::kZeroGrad:
         return add_to(work_.zero_grad);
+      case TrainingRole::kWaiting:
+        return add_to(work_.waiting);
       case TrainingRole::kOptimizerStep:
         return add_to((outer & kInBackward) != 0 ? work_.optimizer_backward : work_.optimizer);
       case TrainingRole::kCopy:
@@ -158,7 +160,7 @@ ThreadWork ThreadWork::find(const Trace& trace, const TrainingThread& thread, Tr
   for (IntervalSet* set :
        {&work.input, &work.communication, &work.forward, &work.backward_calls, &work.zero_grad,
         &work.optimizer, &work.optimizer_backward, &work.copies, &work.operators, &work.waits,
-        &work.any, &work.other_communication, &work.other_operators}) {
+        &work.waiting, &work.any, &work.other_communication, &work.other_operators}) {
     set->normalize();
   }
   std::erase_if(work.backward_nodes,

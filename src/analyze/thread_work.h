@@ -22,6 +22,7 @@ struct ThreadWork {
   IntervalSet copies;              // in no other operator
   IntervalSet operators;           // of all roles
   IntervalSet waits;               // for the device
+  IntervalSet waiting;             // for whatever it was: a sampled thread that used no CPU
   IntervalSet any;                 // everything that was recorded
   // In order of their begin.
   std::vector<Interval> loose_operators;  // in none of the above, or in a closure of an optimizer

@@ -4,6 +4,7 @@
 #include <array>
 #include <set>
 
+#include "analyze/calls_of_samples.h"
 #include "analyze/operator_rules.h"
 #include "trace/torch_scopes.h"
 
@@ -80,6 +81,8 @@ TrainingRole find_role(const Trace& trace, const Label& label, bool has_operator
     case SliceKind::kPython:
       return is_python_backward(name) ? TrainingRole::kBackwardCall : TrainingRole::kHost;
     case SliceKind::kOther:
+      if (trace.string(label.category) == kSampledWaitCategory) return TrainingRole::kWaiting;
+      return TrainingRole::kHost;
     case SliceKind::kCall:
     case SliceKind::kRuntime:
     case SliceKind::kOverhead:

@@ -30,6 +30,7 @@ enum class TrainingRole : uint8_t {
   kCopy,           // aten::to, aten::_to_copy, aten::copy_
   kOperator,       // any other
   kHost,           // Python, runtime calls, …
+  kWaiting,        // a sampled thread that used no CPU (calls_of_samples.h)
 };
 
 class TrainingThread {

@@ -41,7 +41,8 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
 }  // namespace
 
 Result<int> run_child(const std::vector<std::string>& arguments,
-                      const std::vector<std::string>& environment) {
+                      const std::vector<std::string>& environment,
+                      const std::function<void(pid_t)>& on_start) {
   const std::vector<char*> argv = pointers(arguments);
   const std::vector<char*> envp = pointers(environment);
   int failure[2];
@@ -75,6 +76,7 @@ Result<int> run_child(const std::vector<std::string>& arguments,
   const bool has_failed =
       child < 0 || ::read(failure[0], &error, sizeof(error)) == static_cast<ssize_t>(sizeof(error));
   ::close(failure[0]);
+  if (!has_failed && on_start) on_start(child);
   int status = 0;
   while (child > 0 && ::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }

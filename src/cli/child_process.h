@@ -5,6 +5,9 @@
 //   if (status) exit_as(*status);
 #pragma once
 
+#include <sys/types.h>
+
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -12,9 +15,11 @@
 
 namespace stepscope::cli {
 
-// Runs the program at arguments[0] (a path) to its end. `environment` holds "KEY=value".
+// Runs the program at arguments[0] (a path) to its end. `environment` holds "KEY=value". `on_start`
+// is called once the program has taken the child over.
 Result<int> run_child(const std::vector<std::string>& arguments,
-                      const std::vector<std::string>& environment);
+                      const std::vector<std::string>& environment,
+                      const std::function<void(pid_t)>& on_start = {});
 
 // The exit code of a child that left by itself. One that a signal killed kills this process in the
 // same way.

@@ -2,16 +2,20 @@
 //
 // The program is run by its interpreter as it would be without us: the only difference is in the
 // environment, where PYTHONPATH leads to a sitecustomize that starts the recording (in the program
-// and in its child processes), and STEPSCOPE_RUN says what is wanted.
+// and in its child processes), and STEPSCOPE_RUN says what is wanted. With --mode sample this
+// process looks at the program's stacks meanwhile, and the program records its marks only.
 #include <unistd.h>
 
 #include <CLI/App.hpp>
 #include <CLI/Validators.hpp>
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +26,7 @@
 #include "cli/quantity.h"
 #include "cli/run_folder.h"
 #include "cli/run_report.h"
+#include "cli/sample_child.h"
 
 namespace stepscope::cli {
 namespace {
@@ -31,13 +36,19 @@ namespace fs = std::filesystem;
 constexpr const char* kCommand = "run";
 constexpr char kFieldSeparator = '\x1f';  // python/stepscope/_start.py
 
-constexpr const char* kDescription = R"(Run a Python program and record every call of it.
+constexpr const char* kDescription =
+    R"(Run a Python program and record every call of it, or samples.
 
 The program behaves as with `python`: its output, its exit code, its signals. Threads and child
 processes (fork, subprocess, multiprocessing) are recorded as well. Where it imports PyTorch, so are
 operators, modules, memory, data loading and the phases of its training steps. Where it works with
 TensorFlow or JAX, their own profilers run for some steps, or for some seconds from the first one
 on; what they find is in the run, in a form that TensorBoard opens too.
+
+With --mode sample no call is recorded: 100 times a second (--hz) the stacks of all threads and child
+processes are looked at from outside, which costs the program nearly nothing, however long it runs.
+Steps of PyTorch, stepscope.step() and record_function are recorded as always, and the report tells
+what steps are bound by.
 
 Examples:
   stepscope run train.py --lr 0.1                 what took the time, at the end
@@ -47,10 +58,16 @@ Examples:
   stepscope run --steps 10,2,5 train.py           5 steps, after 12 (stepscope.step() ends a step)
   stepscope run --window 20s train.py             TensorFlow, JAX: 20 seconds instead of 5
   stepscope run --max-size 200MB -m mypackage     a long run: the newest 200 MB are kept
+  stepscope run --mode sample train.py            a long training: always on, no call is slowed
   stepscope run -c 'import json; json.dumps(1)'
   stepscope report runs/a --view tree             more of it afterwards)";
 
+constexpr const char* kSample = "sample";
+
 struct Options {
+  std::string mode = "trace";
+  int64_t hz = 100;
+  bool inside = false;
   std::string python;
   std::string folder;
   bool overwrite = false;
@@ -69,6 +86,10 @@ struct Options {
   bool no_tensorflow = false;
   bool no_jax = false;
   std::string window = "5s";
+
+  bool is_sampled() const { return mode == kSample; }
+  // Where only some steps are wanted, only the program knows when.
+  bool wants_inside() const { return inside || !steps.empty() || epochs > 0; }
 };
 
 // What is run, as the interpreter takes it: SCRIPT ..., -m MODULE ... or -c CODE ...
@@ -104,10 +125,20 @@ class Fields {
   std::string text_;
 };
 
-Result<std::string> describe(const Options& options, const std::string& folder) {
+// `samples_itself`: in the mode `sample`, the program and not this command.
+Result<std::string> describe(const Options& options, const std::string& folder,
+                             bool samples_itself) {
   Fields fields;
   fields.add("command", std::to_string(::getpid()));
   fields.add("folder", fs::absolute(folder).string());
+  fields.add("mode", options.mode);
+  if (samples_itself) {
+    fields.add("hz", std::to_string(options.hz));
+    if (!options.wants_inside()) {
+      fields.add("sampler_note",
+                 "this system lets no process read its children: the program sampled itself");
+    }
+  }
   fields.add("c_calls", options.c_calls ? "1" : "0");
   fields.add("torch", options.no_torch ? "0" : "1");
   fields.add("shapes", options.shapes ? "1" : "0");
@@ -165,14 +196,25 @@ int run(const Options& options, const Program& program, const std::string& comma
   if (!start_folder) return print_fault(start_folder.status());
   const std::string folder =
       options.folder.empty() ? make_run_folder_name(name_of(program)) : options.folder;
-  const auto wanted = describe(options, folder);
+  const bool is_read_from_here =
+      options.is_sampled() && !options.wants_inside() && may_read_children();
+  const auto wanted = describe(options, folder, options.is_sampled() && !is_read_from_here);
   if (!wanted) return print_usage_error(kCommand, wanted.status().message());
   if (Status status = prepare_run_folder(folder, options.overwrite); !status)
     return print_fault(status);
 
   Program arguments = program;
   arguments.insert(arguments.begin(), *python);
-  const auto status = run_child(arguments, make_environment(*start_folder, *wanted));
+  std::optional<ChildSampler> sampler;
+  std::function<void(pid_t)> on_start;
+  if (is_read_from_here) {
+    sampler.emplace(folder + "/samples.sscope", options.hz);
+    on_start = [&](pid_t child) { sampler->start(child); };
+  }
+  const auto status = run_child(arguments, make_environment(*start_folder, *wanted), on_start);
+  if (sampler) {
+    if (Status sampled = sampler->stop(); !sampled) print_remark(sampled.message());
+  }
   if (!status) return print_fault(status.status());
   if (!options.quiet) print_run_report(folder);
   return exit_as(*status);
@@ -196,13 +238,38 @@ std::string check_steps(const std::string& text) {
   return is_right ? "" : "'" + text + "': expected WAIT,WARMUP,ACTIVE,REPEAT, as in 10,2,5,1";
 }
 
+// What one mode has and the other has not; "" where all fits.
+std::string check_mode(const CLI::App& command, const Options& options) {
+  constexpr std::array kOfTrace = {"--c-calls", "--min-duration", "--only",      "--exclude",
+                                   "--threads", "--shapes",       "--no-memory", "--sampling"};
+  constexpr std::array kOfSample = {"--hz", "--inside"};
+  const auto check = [&](const auto& names, const char* mode) -> std::string {
+    for (const char* name : names) {
+      if (command.count(name) > 0) return std::string(name) + ": only with --mode " + mode;
+    }
+    return "";
+  };
+  return options.is_sampled() ? check(kOfTrace, "trace") : check(kOfSample, kSample);
+}
+
 }  // namespace
 
 void add_run(CLI::App& app, Action& action, const std::string& called_as) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(kCommand, "Run a Python program and record every call");
+  CLI::App* command = app.add_subcommand(kCommand, "Run a Python program and record it");
   command->description(kDescription);
   command->prefix_command();
+  command
+      ->add_option("--mode", options->mode,
+                   "trace: every call (if not given). sample: stacks, many times a second")
+      ->check(CLI::IsMember({"trace", kSample}))
+      ->type_name("trace|sample");
+  command->add_option("--hz", options->hz, "Looks a second of --mode sample (100); at most 10000")
+      ->check(CLI::Range(1, 10000))
+      ->type_name("N");
+  command->add_flag("--inside", options->inside,
+                    "Let a thread of the program take the samples; done by itself where a process "
+                    "may not read its children, and with --steps and --epochs");
   command
       ->add_option("-o,--output", options->folder,
                    "The run's folder; if not given, a new one in outputs/profiler_results")
@@ -271,10 +338,12 @@ void add_run(CLI::App& app, Action& action, const std::string& called_as) {
   command->footer(
       "SCRIPT may be a folder or a zip file with __main__.py. What follows SCRIPT, MODULE or CODE\n"
       "is the program's own.");
-  command->callback([options, &app, called_as, &action] {
+  command->callback([options, command, &app, called_as, &action] {
+    const std::string fault = check_mode(*command, *options);
     Program program = app.remaining(true);  // what follows "--" is left to the parent
     if (!program.empty() && program[0] == "--") program.erase(program.begin());
-    action = [options, program, called_as] {
+    action = [options, program, called_as, fault] {
+      if (!fault.empty()) return print_usage_error(kCommand, fault);
       if (program.empty()) return print_usage_error(kCommand, "what is to be run?");
       const bool takes_value = program[0] == "-m" || program[0] == "-c";
       if (takes_value && program.size() < 2) {

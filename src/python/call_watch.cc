@@ -48,7 +48,21 @@ PyObject* bind(PyObject* self, PyObject* object, PyObject*) {
   return object == nullptr || object == Py_None ? Py_NewRef(self) : PyMethod_New(self, object);
 }
 
+// A function is pickled by its name.
+PyObject* reduce(PyObject* self, PyObject*) {
+  return PyObject_GetAttrString(as_watched(self)->function, "__qualname__");
+}
+
+PyMethodDef g_methods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr},
+                           {"__reduce_ex__", reduce, METH_O, nullptr},
+                           {nullptr, nullptr, 0, nullptr}};
+
 PyObject* get_attribute(PyObject* self, PyObject* name) {
+  for (const PyMethodDef* own = g_methods; own->ml_name != nullptr; ++own) {
+    if (PyUnicode_CompareWithASCIIString(name, own->ml_name) == 0) {
+      return PyObject_GenericGetAttr(self, name);
+    }
+  }
   return PyObject_GetAttr(as_watched(self)->function, name);
 }
 
@@ -94,6 +108,7 @@ PyTypeObject* find_type() {
                                 {Py_tp_getattro, as_slot(get_attribute)},
                                 {Py_tp_setattro, as_slot(set_attribute)},
                                 {Py_tp_repr, as_slot(represent)},
+                                {Py_tp_methods, g_methods},
                                 {Py_tp_traverse, as_slot(traverse)},
                                 {Py_tp_clear, as_slot(clear)},
                                 {Py_tp_dealloc, as_slot(deallocate)},

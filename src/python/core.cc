@@ -31,6 +31,7 @@
 #include "python/gc_watch.h"
 #include "python/import_watch.h"
 #include "python/record_binding.h"
+#include "python/sampler_binding.h"
 #include "python/serve_binding.h"
 #include "python/trace_fault.h"
 #include "python/tracer_binding.h"
@@ -226,6 +227,7 @@ NB_MODULE(_core, m) {
   bind_serve(m);
   bind_recorder(m);
   bind_tracer(m);
+  bind_sampler(m);
   bind_exit_watch(m);
   bind_import_watch(m);
   bind_call_watch(m);

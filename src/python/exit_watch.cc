@@ -2,6 +2,7 @@
 
 #include "collect/python/tracer.h"
 #include "collect/stepscope/record.h"
+#include "python/sampler_binding.h"
 
 namespace nb = nanobind;
 
@@ -14,6 +15,7 @@ PyObject* close_and_exit(PyObject*, PyObject* args, PyObject* kwargs) {
   static const char* const kNames[] = {"status", nullptr};
   int status = 0;
   if (PyArg_ParseTupleAndKeywords(args, kwargs, "i", const_cast<char**>(kNames), &status) != 0) {
+    (void)stop_sampling();
     (void)stop_tracer();
     stepscope_record_table(STEPSCOPE_RECORD_VERSION)->stop(nullptr, 0);
   } else {

@@ -56,10 +56,13 @@ void bind_recorder(nb::module_& m) {
         nb::arg("metadata") = "");
   m.def("stop_recording", &stop_recording);
   // What threads and contexts are in; the calls around it are written first.
-  m.def("intern", [](const std::string& name) {
-    return find_table()->intern(name.data(), name.size(), "user_annotation", 15,
-                                STEPSCOPE_ANNOTATION);
-  });
+  m.def(
+      "intern",
+      [](const std::string& name, const std::string& category) {
+        return find_table()->intern(name.data(), name.size(), category.data(), category.size(),
+                                    STEPSCOPE_ANNOTATION);
+      },
+      nb::arg("name"), nb::arg("category") = "user_annotation");
   m.def("begin", [](uint32_t label) {
     write_open_calls();
     find_table()->begin(label);
@@ -69,6 +72,8 @@ void bind_recorder(nb::module_& m) {
     write_open_calls();
     find_table()->step(number);
   });
+  m.def("set_thread_name",
+        [](const std::string& name) { find_table()->set_thread_name(name.data(), name.size()); });
   m.def("is_recording", [] { return find_table()->is_recording() != 0; });
 }
 

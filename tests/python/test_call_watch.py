@@ -1,6 +1,9 @@
 """A function of another library is watched, and neither it nor its callers can tell."""
 
+import copy
 import inspect
+import pickle
+import sys
 import traceback
 import types
 from collections.abc import Callable
@@ -97,3 +100,14 @@ def test_errors_of_callbacks_are_none_of_the_callers(
     assert _core.watch_calls(counter_class, "add", lambda args, kwargs: 1 / 0)
     assert counter_class().add(5) == 5
     assert len(unraisable) == 1
+
+
+def test_watched_function_is_pickled_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = types.ModuleType("watched_module")
+    exec("def add(n): return n + 1", vars(module))
+    monkeypatch.setitem(sys.modules, "watched_module", module)
+    pickled = pickle.dumps(module.add)
+    watch(module, "add")
+    assert pickle.dumps(module.add) == pickled
+    assert pickle.loads(pickled) is module.add
+    assert copy.deepcopy(module.add) is module.add

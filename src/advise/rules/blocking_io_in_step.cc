@@ -30,8 +30,11 @@ void check_checkpoints(const Case& c, Findings& found) {
   if (c.share(time.ns) < kWarningAtStake) return;
   Finding finding =
       make(c, time.ns, time.has_function() ? c.place(time.function) : "", time.longest);
-  finding.title = in_percent(c.share(time.ns)) + " of the steps' time writes checkpoints (" +
-                  std::to_string(time.count) + " in " + std::to_string(c.steps()) + " steps)";
+  finding.title = in_percent(c.share(time.ns)) + " of the steps' time writes checkpoints";
+  if (!c.is_sampled()) {
+    finding.title +=
+        " (" + std::to_string(time.count) + " in " + std::to_string(c.steps()) + " steps)";
+  }
   finding.fix = "Save less often, or let a thread write a copy while the training goes on.";
   finding.code = "if step % 1000 == 0:\n    torch.save(model.state_dict(), path)";
   found.push_back(std::move(finding));

@@ -49,10 +49,16 @@ void check_dataloader_worker_restart(const Case& c, Findings& found) {
   std::vector<int64_t> starts_ns;
   int64_t ns = 0;
   SliceId longest = kNoSlice;
+  bool has_batch = false;  // since the last start
   for (uint32_t row = track.first_slice; row < track.first_slice + track.slice_count; ++row) {
     const auto label = index(slices.label[row]);
+    has_batch |= c.thread->role(slices.label[row]) == TrainingRole::kInput;
     if (!is_start[label] && !is_stop[label]) continue;
-    if (is_start[label]) starts_ns.push_back(slices.start_ns[row]);
+    // Samples may show one start in pieces, but there is a batch between two.
+    if (is_start[label] && (!c.is_sampled() || starts_ns.empty() || has_batch)) {
+      starts_ns.push_back(slices.start_ns[row]);
+      has_batch = false;
+    }
     // The first start is no restart.
     if (slices.start_ns[row] < window.begin_ns || slices.start_ns[row] >= window.end_ns) continue;
     ns += slices.dur_ns[row];
@@ -69,14 +75,20 @@ void check_dataloader_worker_restart(const Case& c, Findings& found) {
   Finding finding;
   finding.id = "dataloader-worker-restart";
   finding.at_stake_fraction = share;
-  finding.title = in_percent(share) + " of the training starts DataLoader workers: " +
-                  std::to_string(starts_ns.size()) + " times, once for each epoch";
+  finding.title = in_percent(share) + " of the training starts DataLoader workers";
+  finding.title += c.is_sampled()
+                       ? ", anew for each epoch"
+                       : ": " + std::to_string(starts_ns.size()) + " times, once for each epoch";
   if (const LabelId function = find_user_function(c, longest); function != LabelId{UINT32_MAX}) {
     finding.where = c.place(function);
   }
-  finding.figures = {
-      {"a restart", static_cast<double>(ns) / static_cast<double>(starts_ns.size() - 1), Unit::kNs},
-      {"starts", static_cast<double>(starts_ns.size()), Unit::kCount}};
+  if (c.is_sampled()) {
+    finding.figures = {{"starting workers", static_cast<double>(ns), Unit::kNs}};
+  } else {
+    const auto starts = static_cast<double>(starts_ns.size());
+    finding.figures = {{"a restart", static_cast<double>(ns) / (starts - 1), Unit::kNs},
+                       {"starts", starts, Unit::kCount}};
+  }
   finding.slices = {longest};
   finding.fix = "Keep the workers from one epoch to the next.";
   finding.code = "DataLoader(dataset, ..., num_workers=2, persistent_workers=True)";

@@ -1,6 +1,7 @@
 // dataset-slow-item: making one item does many small things in Python (a loop over pixels, rows,
 // characters) where few large ones would do. Or, where there are as many workers as cores and the
-// training still waits, whatever takes most of an item.
+// training still waits, whatever takes most of an item: that alone can be told from samples, which
+// do not count.
 #include <algorithm>
 
 #include "advise/finding_text.h"
@@ -55,7 +56,7 @@ void check_dataset_slow_item(const Case& c, Findings& found) {
   const auto of_fetch = [&](int64_t ns) {
     return std::min(1.0, static_cast<double>(ns) / static_cast<double>(input.fetch_ns));
   };
-  const bool is_loop_hot = of_fetch(loops.ns) >= kMostOfItem;
+  const bool is_loop_hot = !c.is_sampled() && of_fetch(loops.ns) >= kMostOfItem;
   const bool has_all_workers = !input.is_in_process && input.workers >= model.cores();
   if (!is_loop_hot && !has_all_workers) return;
   const HotPart& hot = is_loop_hot ? loops : all;
@@ -72,13 +73,16 @@ void check_dataset_slow_item(const Case& c, Findings& found) {
                   in_percent(hot_share) + " of which is spent in " + finding.where;
   finding.figures = {{"step", static_cast<double>(model.step_ns()), Unit::kNs},
                      {"input per step", static_cast<double>(c.per_step(input.wait_ns)), Unit::kNs},
-                     {"an item takes",
-                      static_cast<double>(input.fetch_ns) / static_cast<double>(items), Unit::kNs},
-                     {"of an item", hot_share, Unit::kFraction},
-                     {"repeats per item",
-                      static_cast<double>(std::max(hot.hottest->repeats, hot.hottest->calls)) /
-                          static_cast<double>(items),
-                      Unit::kCount}};
+                     {"of an item", hot_share, Unit::kFraction}};
+  if (!c.is_sampled()) {
+    const auto repeats = std::max(hot.hottest->repeats, hot.hottest->calls);
+    finding.figures.push_back({"an item takes",
+                               static_cast<double>(input.fetch_ns) / static_cast<double>(items),
+                               Unit::kNs});
+    finding.figures.push_back({"repeats per item",
+                               static_cast<double>(repeats) / static_cast<double>(items),
+                               Unit::kCount});
+  }
   finding.slices = {hot.hottest->longest};
   finding.fix =
       is_loop_hot

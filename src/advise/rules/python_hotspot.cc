@@ -28,12 +28,15 @@ void check_python_hotspot(const Case& c, Findings& found) {
   finding.where = c.place(hottest->label);
   finding.title = in_percent(share) + (c.has_steps() ? " of each step" : " of the time") +
                   " is Python code in " + finding.where;
-  finding.figures = {
-      {c.has_steps() ? "per step" : "in all", static_cast<double>(c.per_step(hottest->python_ns())),
-       Unit::kNs},
-      {"calls per step", static_cast<double>(hottest->calls) / static_cast<double>(c.steps()),
-       Unit::kCount},
-      {"share", share, Unit::kFraction}};
+  finding.figures = {{c.has_steps() ? "per step" : "in all",
+                      static_cast<double>(c.per_step(hottest->python_ns())), Unit::kNs},
+                     {"share", share, Unit::kFraction}};
+  if (!c.is_sampled()) {
+    finding.figures.insert(
+        finding.figures.begin() + 1,
+        {"calls per step", static_cast<double>(hottest->calls) / static_cast<double>(c.steps()),
+         Unit::kCount});
+  }
   finding.slices = {hottest->longest};
   finding.fix =
       c.has_steps()

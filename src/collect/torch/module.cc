@@ -23,13 +23,13 @@ void write_threads() {
 }
 
 PyObject* start(PyObject*, PyObject* args, PyObject* kwargs) {
-  static const char* const kNames[] = {"inputs",      "memory",      "sampling",
-                                       "sample_rate", "as_profiler", nullptr};
-  int inputs = 0, memory = 0, as_profiler = 0;
+  static const char* const kNames[] = {"inputs",      "memory",      "sampling", "sample_rate",
+                                       "as_profiler", "scopes_only", nullptr};
+  int inputs = 0, memory = 0, as_profiler = 0, scopes_only = 0;
   double sampling = 1;
   unsigned int sample_rate = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$ppdIp", const_cast<char**>(kNames), &inputs,
-                                   &memory, &sampling, &sample_rate, &as_profiler)) {
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$ppdIpp", const_cast<char**>(kNames), &inputs,
+                                   &memory, &sampling, &sample_rate, &as_profiler, &scopes_only)) {
     return nullptr;
   }
   if (OperatorObserver::is_running()) {
@@ -41,8 +41,10 @@ PyObject* start(PyObject*, PyObject* args, PyObject* kwargs) {
                                                 : MemoryDetail::kNone;
   try {
     if (detail != MemoryDetail::kNone || as_profiler != 0) MemoryObserver::start(detail);
-    OperatorObserver::start(
-        {.inputs = inputs != 0, .sampling = sampling, .sample_rate = sample_rate});
+    OperatorObserver::start({.scopes_only = scopes_only != 0,
+                             .inputs = inputs != 0,
+                             .sampling = sampling,
+                             .sample_rate = sample_rate});
     write_threads();
   } catch (const std::exception& error) {
     PyErr_SetString(PyExc_RuntimeError, error.what());

@@ -127,7 +127,10 @@ void OperatorObserver::start(const OperatorObserverOptions& options) {
   g_options = options;
   g_is_sampled = options.sampling < 1;
   at::RecordFunctionCallback callback(options.inputs ? &begin<true> : &begin<false>, &end);
-  g_handle = at::addGlobalCallback(callback.needsInputs(options.inputs));
+  callback.needsInputs(options.inputs);
+  // What is not asked for costs nothing: no callback is called for it.
+  if (options.scopes_only) callback.scopes({at::RecordScope::USER_SCOPE});
+  g_handle = at::addGlobalCallback(callback);
   if (g_is_sampled) g_windows.start(g_handle, options.sampling);
 }
 

@@ -14,6 +14,7 @@
 namespace stepscope::torch {
 
 struct OperatorObserverOptions {
+  bool scopes_only = false;  // the program's own and optimizers' and loaders', but no operators
   bool inputs = false;       // shapes, types, strides and values, at several times the cost
   double sampling = 1;       // the share of the time in which operators are recorded
   uint32_t sample_rate = 0;  // > 0: the memory that is handed out, after every so many operators
