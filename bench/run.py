@@ -1,9 +1,9 @@
 """Measures against peers, limits and the project's goals; `make bench` runs it.
 
 Prints a table of loading traces, one of recording, and those of bench/viewer.py, bench/xplane.py,
-bench/python_tracers.py, bench/samplers.py and bench/torch_profilers.py. CPU time is user + system of the whole process
-(of other Python tools: of the load alone, without imports), the median of interleaved runs, so that
-a busy machine disturbs all alike. Nothing is asserted.
+bench/python_tracers.py, bench/samplers.py and bench/torch_profilers.py. CPU time is user + system
+of the whole process (of other Python tools: of the load alone, without imports), the median of
+interleaved runs, so that a busy machine disturbs all alike. Nothing is asserted.
 
   BENCH_MB             size of the generated trace (300)
   BENCH_REPEATS        runs of stepscope and of the bare simdjson pass (5)
