@@ -4,7 +4,6 @@
 
 #include <string>
 
-#include "analyze/views.h"
 #include "analyze/render.h"
 #include "analyze/render_text.h"
 #include "analyze/sampled_threads.h"
