@@ -124,12 +124,12 @@ class SampledTable {
   explicit SampledTable(bool by_thread)
       : table("functions"),
         function_(table, "name", ""),
+        cost_(table),
         share_(table.add("share", ColumnType::kDouble, Unit::kFraction)),
         low_(table.add("share_low", ColumnType::kDouble, Unit::kFraction)),
         high_(table.add("share_high", ColumnType::kDouble, Unit::kFraction)),
         self_cpu_(table.add("self_cpu_ns", ColumnType::kInt, Unit::kNs)),
         total_cpu_(table.add("total_cpu_ns", ColumnType::kInt, Unit::kNs)),
-        cost_(table),
         samples_(table.add("samples", ColumnType::kInt, Unit::kCount)),
         gil_(table.add("gil_fraction", ColumnType::kDouble, Unit::kFraction)),
         thread_(by_thread ? &table.add("thread", ColumnType::kString) : nullptr) {}
@@ -173,8 +173,8 @@ class SampledTable {
   }
 
   FunctionColumns function_;
+  CostColumns cost_;  // the columns that every view of functions has come first
   Column &share_, &low_, &high_, &self_cpu_, &total_cpu_;
-  CostColumns cost_;
   Column &samples_, &gil_;
   Column* thread_;
 };

@@ -26,6 +26,11 @@ PROGRAM = pathlib.Path(__file__).parent / "top_program.py"
 PATIENCE_S = 120.0
 
 
+def be_started_by_a_shell() -> None:
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the tests may run under nohup
+
+
 class Terminal:
     """A terminal with `stepscope top` on it, and what stood there before."""
 
@@ -45,7 +50,7 @@ class Terminal:
             stderr=self.slave,
             env=environment,
             start_new_session=True,
-            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+            preexec_fn=be_started_by_a_shell,
         )
 
     def resize(self, columns: int, rows: int) -> None:
