@@ -24,13 +24,9 @@ constexpr const char* kDescription =
 
 Examples:
   stepscope run train.py                                where a Python program's time goes
-  stepscope dump 4321                                   what a running Python program does now
-  stepscope top 4321                                    the same, live
-  stepscope record 4321                                 the same, as a profile
+  stepscope top 4321                                    a running Python program; also dump, record
   stepscope report trace.json                           the trace at a glance
   stepscope report trace.json --view operators          the operators that cost most
-  stepscope report trace.json.gz --view steps --format json
-                                                        the same for a script
   stepscope query trace.json "SELECT name, count(*), sum(dur_ns) FROM slices GROUP BY name"
                                                         anything else, in SQL
   stepscope view trace.json                             look at it in the browser

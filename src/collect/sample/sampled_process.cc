@@ -9,6 +9,7 @@ namespace stepscope::sample {
 namespace {
 
 constexpr int64_t kNamesEveryNs = 1'000'000'000;
+constexpr int64_t kNamesSoonNs = 20'000'000;  // a thread that begins has no name yet
 constexpr int64_t kHoldAtMostNs = 1'000'000'000;
 constexpr uint32_t kNoFunction = UINT32_MAX;
 constexpr uint32_t kNoPlace = UINT32_MAX;
@@ -117,6 +118,9 @@ void SampledProcess::take(const ThreadStack& stack, int64_t now_ns, int64_t wall
   Thread& thread = thread_of(stack);
   const bool is_new = std::exchange(thread.seen_at, looks_) == 0;
   if (is_new) {
+    if (names_.find(thread.pthread) == nullptr) {
+      next_names_ns_ = std::min(next_names_ns_, now_ns + kNamesSoonNs);
+    }
     thread.clock.look(now_ns);
     thread.released_cpu_ns = thread.clock.cpu_ns();
     thread.released_queued_ns = thread.clock.queued_ns();
