@@ -47,9 +47,7 @@ export function Input() {
   const figures = answer.data;
   const pipeline = pipelineOf(figures);
   const hasIterators = iterators.data.rows.length > 0;
-  const about = figures.findings.filter(({ id }) =>
-    /^(dataloader|dataset|input|tfdata)-/.test(id),
-  );
+  const about = figures.findings.filter(({ id }) => /^(dataloader|dataset|input|tfdata)-/.test(id));
   return (
     <section class="view">
       {hasIterators && <TfData table={iterators.data} />}
