@@ -148,8 +148,10 @@ def test_all_threads_are_sampled_but_none_of_ours(tmp_path: Path) -> None:
         )
         if count
     }
-    assert set(seen) == {"MainThread", "waiter", "worker"}
-    assert seen["waiter"][0] < seen["waiter"][1]
+    # Python 3.12 shows a thread that waits from its begin on under the system's name for it.
+    waiter = "waiter" if "waiter" in seen else "python"
+    assert set(seen) == {"MainThread", waiter, "worker"}
+    assert seen[waiter][0] < seen[waiter][1]
     assert seen["worker"][0] > 0
 
 
