@@ -35,7 +35,6 @@ sample::SamplerOptions sampler_options(const RecordProcessesOptions& options) {
   result.pause = options.pause;
   result.native = options.native;
   result.make_unwinder = sample::make_native_stacks;
-  result.make_unwinder = sample::make_native_stacks;
   return result;
 }
 
@@ -60,16 +59,12 @@ struct Sampled {
 // Writes what it sees until it is told to stop, the time is over, or the programs are.
 class Recorder {
  public:
-  Recorder(const RecordProcessesOptions& options, int64_t duration_ns, sample::SampleFile& file)
-      : file_(file),
-        recording_(file),
-        sampler_(sampler_options(options), recording_),
-        progress_(!options.quiet),
-        duration_ns_(duration_ns) {
-    info_.period_ns = kSecondNs / options.hz;
-    info_.is_native = options.native;
-    info_.is_paused = options.pause || options.native;
-  }
+  Recorder(const sample::SamplerOptions& options, int64_t duration_ns, bool shows_progress,
+           sample::SampleFile& file)
+      : recording_(file, options),
+        sampler_(options, recording_),
+        progress_(shows_progress),
+        duration_ns_(duration_ns) {}
 
   Status add(const std::vector<pid_t>& pids) {
     for (const pid_t pid : pids) {
@@ -85,27 +80,20 @@ class Recorder {
     sampled.has_targets = sampler_.has_targets();
     sampler_.finish();
     progress_.clear();
-    info_.seconds = static_cast<double>(read_clock_ns(CLOCK_MONOTONIC) - begin_ns_) / 1e9;
-    sampled.status = recording_.close(sampler_.counts(), info_);
+    sampled.status = recording_.close(sampler_.counts());
     sampled.counts = sampler_.counts();
     return sampled;
   }
 
  private:
   bool must_stop() {
-    const sample::SamplerCounts& counts = sampler_.counts();
-    info_.ticks = counts.ticks + counts.missed_ticks;
-    info_.missed_ticks = counts.missed_ticks;
-    info_.torn_reads = counts.torn;
-    file_.set_sampling_info(info_);  // each block tells them: a kill leaves what was counted
-    progress_.show(read_clock_ns(CLOCK_MONOTONIC) - begin_ns_, counts);
+    recording_.set_counts(sampler_.counts());
+    progress_.show(read_clock_ns(CLOCK_MONOTONIC) - begin_ns_, sampler_.counts());
     return StopSignals::is_asked() || !recording_.status();
   }
 
-  sample::SampleFile& file_;
   sample::SampleRecording recording_;
   sample::Sampler sampler_;
-  sample::SamplingInfo info_;
   RecordProgress progress_;
   const int64_t duration_ns_;
   int64_t begin_ns_ = 0;
@@ -167,13 +155,13 @@ int record(const RecordProcessesOptions& options, const std::vector<pid_t>& pids
   if (!can_sample_all(pids)) return kExitFault;
   if (Status status = output->prepare(); !status) return print_fault(status);
   const StopSignals stop;
-  auto file =
-      sample::SampleFile::create(output->recording_path(), {.period_ns = kSecondNs / options.hz});
+  const sample::SamplerOptions how = sampler_options(options);
+  auto file = sample::SampleFile::create(output->recording_path(), sample::describe_sampling(how));
   if (!file) {
     output->discard();
     return print_fault(file.status());
   }
-  Recorder recorder(options, duration_ns, **file);
+  Recorder recorder(how, duration_ns, !options.quiet, **file);
   if (Status status = recorder.add(pids); !status) {
     output->discard();
     return print_fault(status);

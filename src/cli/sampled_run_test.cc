@@ -42,12 +42,13 @@ class SampledRun : public testing::Test {
           (*file)->add_stack(sample::SampleFile::kNoStack, work, 11 + (tick % 2 == 0 ? 1 : 2));
       ASSERT_TRUE((*file)
                       ->add_sample({main, 1'000'000'000 + tick * 10 * kMs, working, 10 * kMs,
-                                    10 * kMs, sample::kHeldGil, 1})
+                                    10 * kMs, sample::kSampleHeldGil, 1})
                       .ok());
     }
-    ASSERT_TRUE((*file)
-                    ->add_sample({other, 1'000'000'000, waiting, 300 * kMs, 0, sample::kWaited, 30})
-                    .ok());
+    ASSERT_TRUE(
+        (*file)
+            ->add_sample({other, 1'000'000'000, waiting, 300 * kMs, 0, sample::kSampleWaited, 30})
+            .ok());
     (*file)->set_sampling_info({.period_ns = 10 * kMs, .ticks = 31, .missed_ticks = 1});
     ASSERT_TRUE((*file)->close().ok());
   }

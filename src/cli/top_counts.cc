@@ -23,8 +23,8 @@ double fraction_of(int64_t ns, int64_t wall_ns) {
 }
 
 TopTimes times_of(const sample::Sample& sample) {
-  const bool waited = (sample.flags & sample::kWaited) != 0;
-  const bool held_gil = (sample.flags & sample::kHeldGil) != 0;
+  const bool waited = (sample.flags & sample::kSampleWaited) != 0;
+  const bool held_gil = (sample.flags & sample::kSampleHeldGil) != 0;
   TopTimes times;
   times.ns[static_cast<size_t>(TopWeight::kCpu)] =
       sample.cpu_ns >= 0 ? sample.cpu_ns : (waited ? 0 : sample.weight_ns);
@@ -54,7 +54,7 @@ void TopCounts::add_process(uint32_t process, pid_t pid, const std::string& comm
 }
 
 // Its name comes with the state of the threads at the end of a span.
-void TopCounts::add_thread(uint32_t thread, uint32_t process, int32_t, const std::string&) {
+void TopCounts::add_thread(uint32_t thread, uint32_t process, int32_t, const sample::ThreadName&) {
   grow_to(threads_, thread).process = process;
 }
 

@@ -47,7 +47,8 @@ class TopCounts : public sample::SampleSink {
       : spans_of_now_(spans_of_now), span_start_ns_(start_ns) {}
 
   void add_process(uint32_t process, pid_t pid, const std::string& command_line) override;
-  void add_thread(uint32_t thread, uint32_t process, int32_t tid, const std::string& name) override;
+  void add_thread(uint32_t thread, uint32_t process, int32_t tid,
+                  const sample::ThreadName& name) override;
   void add_function(uint32_t function, std::string_view name, std::string_view file,
                     int32_t first_line) override;
   void add_stack(uint32_t stack, uint32_t parent, uint32_t function, int32_t line) override;

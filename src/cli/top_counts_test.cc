@@ -7,9 +7,9 @@
 namespace stepscope::cli {
 namespace {
 
-using sample::kHeldGil;
 using sample::kNoParent;
-using sample::kWaited;
+using sample::kSampleHeldGil;
+using sample::kSampleWaited;
 
 constexpr int64_t kMs = 1'000'000;
 
@@ -21,8 +21,8 @@ class TopCountsTest : public testing::Test {
 
   TopCountsTest() {
     counts_.add_process(0, 4711, "python train.py");
-    counts_.add_thread(0, 0, 4711, "MainThread");
-    counts_.add_thread(1, 0, 4712, "waiter");
+    counts_.add_thread(0, 0, 4711, {"MainThread"});
+    counts_.add_thread(1, 0, 4712, {"waiter"});
     counts_.add_function(kMain, "main", "/src/train.py", 10);
     counts_.add_function(kWork, "work", "/src/train.py", 20);
     counts_.add_function(kWait, "wait", "/src/train.py", 30);
@@ -34,10 +34,10 @@ class TopCountsTest : public testing::Test {
 
   // A look at a thread that runs and holds the lock.
   void run(uint32_t stack, int64_t ms, uint32_t thread = 0) {
-    counts_.add_sample({thread, ++time_ns_, stack, ms * kMs, ms * kMs, kHeldGil, 1});
+    counts_.add_sample({thread, ++time_ns_, stack, ms * kMs, ms * kMs, kSampleHeldGil, 1});
   }
   void wait(uint32_t stack, int64_t ms) {
-    counts_.add_sample({1, ++time_ns_, stack, ms * kMs, 0, kWaited, ms / 10});
+    counts_.add_sample({1, ++time_ns_, stack, ms * kMs, 0, kSampleWaited, ms / 10});
   }
   // Spans are of 100 ms.
   void end_span(uint64_t main_cpu_ns = 0, uint64_t process_cpu_ns = 0) {
@@ -98,7 +98,7 @@ TEST_F(TopCountsTest, AWaitingThreadUsesNoCpuAndCountsOnlyInWallTime) {
 
 TEST_F(TopCountsTest, ASampleOfUnknownCpuTimeCountsUnlessItWaited) {
   counts_.add_sample({0, 1, kInWork, 10 * kMs, -1, 0, 1});
-  counts_.add_sample({1, 1, kInWait, 10 * kMs, -1, kWaited, 1});
+  counts_.add_sample({1, 1, kInWait, 10 * kMs, -1, kSampleWaited, 1});
   end_span();
   EXPECT_EQ(cpu_ms(find("work").now.own), 10);
   EXPECT_EQ(cpu_ms(find("wait").now.own), 0);
@@ -169,7 +169,7 @@ TEST_F(TopCountsTest, WhereTheKernelCountsNoCpuTimeSamplesTellIt) {
 
 TEST_F(TopCountsTest, AThreadStandsWhereItsLastSampleWas) {
   counts_.add_sample({0, 50, kInWork, kMs, kMs, 0, 1});
-  counts_.add_sample({0, 40, kInMain, kMs, 0, kWaited, 1});  // was held back
+  counts_.add_sample({0, 40, kInMain, kMs, 0, kSampleWaited, 1});  // was held back
   end_span();
   const TopView view = counts_.build_view();
   EXPECT_EQ(view.threads[0].function, "work");

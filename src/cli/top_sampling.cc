@@ -147,7 +147,7 @@ void TopSampling::add_process(uint32_t process, pid_t pid, const std::string& co
 }
 
 void TopSampling::add_thread(uint32_t thread, uint32_t process, int32_t tid,
-                             const std::string& name) {
+                             const sample::ThreadName& name) {
   batch_.threads.push_back({thread, process, tid, name});
   if (thread < threads_seen_) return;  // another name
   threads_seen_ = thread + 1;

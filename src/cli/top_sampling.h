@@ -37,7 +37,7 @@ struct TopBatch {
     uint32_t number;
     uint32_t process;
     int32_t tid;
-    std::string name;
+    sample::ThreadName name;
   };
   struct Function {
     uint32_t number;
@@ -85,7 +85,8 @@ class TopSampling : private sample::SampleSink {
 
  private:
   void add_process(uint32_t process, pid_t pid, const std::string& command_line) override;
-  void add_thread(uint32_t thread, uint32_t process, int32_t tid, const std::string& name) override;
+  void add_thread(uint32_t thread, uint32_t process, int32_t tid,
+                  const sample::ThreadName& name) override;
   void add_function(uint32_t function, std::string_view name, std::string_view file,
                     int32_t first_line) override;
   void add_stack(uint32_t stack, uint32_t parent, uint32_t function, int32_t line) override;

@@ -15,8 +15,8 @@ class Told : public sample::SampleSink {
   std::string text;
 
   void add_process(uint32_t process, pid_t, const std::string&) override { add("p", process); }
-  void add_thread(uint32_t thread, uint32_t, int32_t, const std::string& name) override {
-    add("t" + name, thread);
+  void add_thread(uint32_t thread, uint32_t, int32_t, const sample::ThreadName& name) override {
+    add("t" + name.text, thread);
   }
   void add_function(uint32_t function, std::string_view, std::string_view, int32_t) override {
     add("f", function);

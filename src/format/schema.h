@@ -165,6 +165,12 @@ inline constexpr uint32_t kLongDur = std::numeric_limits<uint32_t>::max();
 inline constexpr uint32_t kNoneU32 = std::numeric_limits<uint32_t>::max();
 inline constexpr uint64_t kNoneU64 = std::numeric_limits<uint64_t>::max();
 
+// Bits of kFlags, by block.
+inline constexpr uint8_t kHasSortIndex = 1;   // processes, tracks
+inline constexpr uint8_t kHasOwnName = 2;     // tracks: as the program calls it, not the system
+inline constexpr uint8_t kSampleHeldGil = 1;  // samples: the thread held Python's global lock
+inline constexpr uint8_t kSampleWaited = 2;   // samples: the thread used no CPU
+
 constexpr bool is_known(BlockType type) {
   const auto number = static_cast<uint16_t>(type);
   return (number >= 1 && number <= 18) || number == 254 || number == 255;

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "format/schema.h"
 #include "trace/ids.h"
 
 namespace stepscope {
@@ -159,8 +160,8 @@ struct StackNode {
 };
 
 inline constexpr int64_t kNoCpuNs = -1;
-inline constexpr uint8_t kSampleHeldGil = 1;  // the thread held Python's global lock
-inline constexpr uint8_t kSampleWaited = 2;   // the thread used no CPU
+using format::kSampleHeldGil;
+using format::kSampleWaited;
 
 // Which time of samples is added up.
 enum class SampleWeight : uint8_t { kCpuWhereKnown = 0, kWall };

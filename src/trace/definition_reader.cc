@@ -224,15 +224,16 @@ Status DefinitionReader::read_tracks(const BlockView& block, ColumnDecoder& deco
     track.stream = streams[i];
     track.sort_index = sorts[i];
     track.has_sort_index = (flags[i] & kHasSortIndex) != 0;
+    const bool has_own_name = (flags[i] & kHasOwnName) != 0 && track.name != kEmptyString;
     const auto it = tracks_.find(ids[i]);
     if (const auto joined = joined_tracks_.find(ids[i]); joined != joined_tracks_.end()) {
-      if (!joined->second) builder_.track(it->second).name = track.name;
+      if (has_own_name || !joined->second) builder_.track(it->second).name = track.name;
     } else if (it != tracks_.end()) {
       builder_.track(it->second) = track;
     } else if (const auto same_track = find_known_track(track)) {
       Track& same = builder_.track(*same_track);
       joined_tracks_[ids[i]] = same.name != kEmptyString;
-      if (same.name == kEmptyString) same.name = track.name;
+      if (has_own_name || same.name == kEmptyString) same.name = track.name;
       tracks_.emplace(ids[i], *same_track);
     } else {
       tracks_.emplace(ids[i], builder_.add_track(track));

@@ -22,8 +22,8 @@ inline constexpr std::string_view kFormatKey = "stepscope.format";  // what it w
 inline constexpr std::string_view kSourceKey = "stepscope.source";
 inline constexpr std::string_view kClockBaseKey = "stepscope.clock_base_ns";
 
-// kFlags of process and track blocks.
-inline constexpr uint8_t kHasSortIndex = 1;
+using format::kHasOwnName;
+using format::kHasSortIndex;
 
 // The figures of a device, by column.
 inline constexpr std::array<std::pair<format::Column, int64_t Device::*>, 12> kDeviceFigures = {{

@@ -34,7 +34,8 @@ class RecordingForTests {
     int64_t realtime_ns = 0;
     std::string sampler;  // it is a sampler's file: its pid and start
     int64_t tid = 0;
-    uint32_t thread_name = 0;  // a string: 1 a, 2 b, 3 c
+    uint32_t thread_name = 0;   // a string: 1 a, 2 b, 3 c
+    bool has_own_name = false;  // the program gave it
   };
 
   explicit RecordingForTests(const Options& options)
@@ -67,7 +68,8 @@ class RecordingForTests {
     write(BlockBuilder(BlockType::kTracks, 1)
               .add<uint32_t>(Column::kId, ids)
               .add_one<int64_t>(Column::kNumber, options.tid)
-              .add_one<uint32_t>(Column::kName, options.thread_name));
+              .add_one<uint32_t>(Column::kName, options.thread_name)
+              .add_one<uint8_t>(Column::kFlags, options.has_own_name ? kHasOwnName : uint8_t{0}));
   }
 
   void write(const format::BlockBuilder& block) {

@@ -399,6 +399,20 @@ TEST_F(RunFolder, AThreadWithoutANameGetsTheSamplers) {
   EXPECT_EQ(trace_->string(trace_->tracks()[0].name), "b");
 }
 
+TEST_F(RunFolder, AThreadHasTheNameThatTheProgramGaveItIfOnlyTheSamplerKnowsThat) {
+  RecordingForTests file({.tid = 77, .thread_name = 1});
+  file.close();
+  file.save(path("1234.sscope"));
+  RecordingForTests sampler(
+      {.file_id = 2, .sampler = "99 5", .tid = 77, .thread_name = 2, .has_own_name = true});
+  sampler.samples({12}, 1, 0);
+  sampler.close();
+  sampler.save(path("1234.samples.sscope"));
+  load(folder_);
+  ASSERT_EQ(trace_->tracks().size(), 1u);
+  EXPECT_EQ(trace_->string(trace_->tracks()[0].name), "b");
+}
+
 TEST_F(RunFolder, APidOfAnotherBootIsAnotherProcess) {
   RecordingForTests file({.tid = 77});
   file.close();

@@ -227,7 +227,7 @@ while True: functools.reduce(lambda a, b: work(), range(3))
 TEST_P(NativePythonTest, ASamplerTellsNativeFramesToo) {
   struct Sink : SampleSink {
     void add_process(uint32_t, pid_t, const std::string&) override {}
-    void add_thread(uint32_t, uint32_t, int32_t, const std::string&) override {}
+    void add_thread(uint32_t, uint32_t, int32_t, const ThreadName&) override {}
     void add_function(uint32_t, std::string_view name, std::string_view file, int32_t) override {
       files[std::string(name)] = file;
     }

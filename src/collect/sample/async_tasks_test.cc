@@ -9,27 +9,15 @@
 #include <string>
 
 #include "collect/sample/code_table.h"
-#include "collect/sample/pythons_for_tests.h"
+#include "collect/sample/live_python_for_tests.h"
 
 namespace stepscope::sample {
 namespace {
 
-class AsyncTasksTest : public testing::TestWithParam<int> {
+class AsyncTasksTest : public LivePythonTest {
  protected:
-  void SetUp() override {
-    python_ = find_python(GetParam());
-    if (python_.empty()) GTEST_SKIP() << "no Python 3." << GetParam();
-  }
-
   void start(const std::string& script) {
-    program_ = std::make_unique<ProgramForTests>(
-        std::vector<std::string>{python_, "-c", "import asyncio, sys, threading, time" + script});
-    first_line_ = program_->read_line();
-    ASSERT_FALSE(first_line_.empty()) << "the program has ended";
-    auto process = PythonProcess::find(program_->pid());
-    ASSERT_TRUE(process.ok()) << process.status().message();
-    process_ = std::make_unique<PythonProcess>(std::move(*process));
-    objects_ = std::make_unique<RemoteObjects>(*process_);
+    LivePythonTest::start("import asyncio, sys, threading, time" + script);
   }
 
   void read() {
@@ -64,10 +52,6 @@ class AsyncTasksTest : public testing::TestWithParam<int> {
     return names;
   }
 
-  std::string python_, first_line_;
-  std::unique_ptr<ProgramForTests> program_;
-  std::unique_ptr<PythonProcess> process_;
-  std::unique_ptr<RemoteObjects> objects_;
   std::map<std::string, AsyncTask> tasks_;
 };
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "collect/sample/frame_locals.h"
-#include "collect/sample/pythons_for_tests.h"
+#include "collect/sample/live_python_for_tests.h"
 #include "collect/sample/thread_names.h"
 
 namespace stepscope::sample {
@@ -24,23 +24,9 @@ def show():
     print(id(frame.f_code), address, flush=True)
 )";
 
-class RemoteObjectsTest : public testing::TestWithParam<int> {
+class RemoteObjectsTest : public LivePythonTest {
  protected:
-  void SetUp() override {
-    python_ = find_python(GetParam());
-    if (python_.empty()) GTEST_SKIP() << "no Python 3." << GetParam();
-  }
-
-  void start(const std::string& script) {
-    program_ = std::make_unique<ProgramForTests>(
-        std::vector<std::string>{python_, "-c", kShowFrame + script});
-    first_line_ = program_->read_line();
-    ASSERT_FALSE(first_line_.empty()) << "the program has ended";
-    auto process = PythonProcess::find(program_->pid());
-    ASSERT_TRUE(process.ok()) << process.status().message();
-    process_ = std::make_unique<PythonProcess>(std::move(*process));
-    objects_ = std::make_unique<RemoteObjects>(*process_);
-  }
+  void start(const std::string& script) { LivePythonTest::start(kShowFrame + script); }
 
   StackFrame shown_frame() const {
     StackFrame frame;
@@ -55,11 +41,6 @@ class RemoteObjectsTest : public testing::TestWithParam<int> {
     for (auto& local : read_locals(*objects_, shown_frame())) texts[local.name] = local.text;
     return texts;
   }
-
-  std::string python_, first_line_;
-  std::unique_ptr<ProgramForTests> program_;
-  std::unique_ptr<PythonProcess> process_;
-  std::unique_ptr<RemoteObjects> objects_;
 };
 
 // The program prints what repr() gives; the texts are compared with that.

@@ -95,7 +95,7 @@ uint32_t SampleFile::string(std::string_view text) {
 
 uint32_t SampleFile::add_process(int64_t pid, std::string_view name) {
   const auto id = static_cast<uint32_t>(processes_.size());
-  processes_.push_back({0, pid, string(name)});
+  processes_.push_back({0, pid, string(name), 0});
   if (!has_failed_) pending_processes_.push_back({id, processes_.back()});
   return id;
 }
@@ -106,16 +106,18 @@ void SampleFile::rename_process(uint32_t process, std::string_view name) {
   if (!has_failed_) pending_processes_.push_back({process, processes_[process]});
 }
 
-uint32_t SampleFile::add_thread(uint32_t process, int64_t tid, std::string_view name) {
+uint32_t SampleFile::add_thread(uint32_t process, int64_t tid, std::string_view name,
+                                bool is_own_name) {
   const auto id = static_cast<uint32_t>(threads_.size());
-  threads_.push_back({process, tid, string(name)});
+  threads_.push_back({process, tid, string(name), is_own_name ? format::kHasOwnName : uint8_t{0}});
   if (!has_failed_) pending_threads_.push_back({id, threads_.back()});
   return id;
 }
 
-void SampleFile::rename_thread(uint32_t thread, std::string_view name) {
+void SampleFile::rename_thread(uint32_t thread, std::string_view name, bool is_own_name) {
   if (thread >= threads_.size()) return;
   threads_[thread].name = string(name);
+  threads_[thread].flags = is_own_name ? format::kHasOwnName : uint8_t{0};
   if (!has_failed_) pending_threads_.push_back({thread, threads_[thread]});
 }
 
@@ -257,7 +259,9 @@ Status SampleFile::write_threads() {
   if (pending_threads_.empty()) return {};
   std::vector<uint32_t> ids, processes, names;
   std::vector<int64_t> numbers;
+  std::vector<uint8_t> flags;
   for (const PendingNamed& thread : pending_threads_) {
+    flags.push_back(thread.row.flags);
     ids.push_back(thread.id);
     processes.push_back(thread.row.process);
     numbers.push_back(thread.row.number);
@@ -267,7 +271,8 @@ Status SampleFile::write_threads() {
   block.add<uint32_t>(Column::kId, ids)
       .add<uint32_t>(Column::kProcess, processes)
       .add<int64_t>(Column::kNumber, numbers)
-      .add<uint32_t>(Column::kName, names);
+      .add<uint32_t>(Column::kName, names)
+      .add<uint8_t>(Column::kFlags, flags);
   if (Status status = writer_->write(block); !status) return status;
   pending_threads_.clear();
   return {};

@@ -29,6 +29,7 @@
 #include "base/flat_map.h"
 #include "base/status.h"
 #include "format/block_writer.h"
+#include "format/schema.h"
 
 namespace stepscope::sample {
 
@@ -50,12 +51,12 @@ struct Sample {
   uint32_t stack = 0;
   int64_t weight_ns = 0;
   int64_t cpu_ns = -1;  // -1: unknown
-  uint8_t flags = 0;    // kHeldGil, kWaited
+  uint8_t flags = 0;    // kSampleHeldGil, kSampleWaited
   int64_t count = 1;    // ticks
 };
 
-inline constexpr uint8_t kHeldGil = 1;
-inline constexpr uint8_t kWaited = 2;  // it used no CPU
+using format::kSampleHeldGil;
+using format::kSampleWaited;
 
 class SampleFile {
  public:
@@ -72,8 +73,10 @@ class SampleFile {
   // A new one for each call: a pid may be used again.
   uint32_t add_process(int64_t pid, std::string_view name);
   void rename_process(uint32_t process, std::string_view name);
-  uint32_t add_thread(uint32_t process, int64_t tid, std::string_view name);
-  void rename_thread(uint32_t thread, std::string_view name);
+  // `is_own_name`: as the program calls it, not the system; then other recordings' names give way.
+  uint32_t add_thread(uint32_t process, int64_t tid, std::string_view name,
+                      bool is_own_name = false);
+  void rename_thread(uint32_t thread, std::string_view name, bool is_own_name = false);
   // A function: its first line, 0 where it has none.
   uint32_t add_frame(std::string_view name, std::string_view file, int32_t first_line);
   // `line`: where the function stood, 0 where that is unknown.
@@ -97,6 +100,7 @@ class SampleFile {
     uint32_t process = 0;
     int64_t number = 0;
     uint32_t name = 0;
+    uint8_t flags = 0;  // of threads
   };
   struct PendingNamed {
     uint32_t id;

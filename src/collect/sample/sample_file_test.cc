@@ -183,9 +183,9 @@ TEST(SampleFile, HoldsWhatWasSeen) {
   const uint32_t work = (*file)->add_frame("work", "a.py", 9);
   const uint32_t outer = (*file)->add_stack(SampleFile::kNoStack, main, 3);
   const uint32_t inner = (*file)->add_stack(outer, work, 21);
-  ASSERT_TRUE((*file)->add_sample({thread, 10, inner, 100, 70, kHeldGil, 1}).ok());
+  ASSERT_TRUE((*file)->add_sample({thread, 10, inner, 100, 70, kSampleHeldGil, 1}).ok());
   (*file)->rename_thread(thread, "loader");
-  ASSERT_TRUE((*file)->add_sample({thread, 20, outer, 500, -1, kWaited, 5}).ok());
+  ASSERT_TRUE((*file)->add_sample({thread, 20, outer, 500, -1, kSampleWaited, 5}).ok());
   (*file)->set_sampling_info(
       {.period_ns = kPeriodNs, .ticks = 8, .missed_ticks = 2, .torn_reads = 1, .seconds = 1.25});
   (*file)->add_note("something");

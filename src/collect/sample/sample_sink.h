@@ -14,6 +14,13 @@ namespace stepscope::sample {
 
 inline constexpr uint32_t kNoParent = UINT32_MAX;
 
+struct ThreadName {
+  std::string text;
+  bool is_own = false;  // as the program calls it; else the system
+
+  bool operator==(const ThreadName&) const = default;
+};
+
 class SampleSink {
  public:
   virtual ~SampleSink() = default;
@@ -21,7 +28,7 @@ class SampleSink {
   virtual void add_process(uint32_t process, pid_t pid, const std::string& command_line) = 0;
   // Again, with another name, where it has changed.
   virtual void add_thread(uint32_t thread, uint32_t process, int32_t tid,
-                          const std::string& name) = 0;
+                          const ThreadName& name) = 0;
   virtual void add_function(uint32_t function, std::string_view name, std::string_view file,
                             int32_t first_line) = 0;
   // `parent` is the stack that called, kNoParent for the outermost; `line` where it stands.

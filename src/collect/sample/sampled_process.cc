@@ -116,7 +116,8 @@ SampledProcess::Thread& SampledProcess::thread_of(const ThreadStack& stack) {
 
 void SampledProcess::take(const ThreadStack& stack, int64_t now_ns, int64_t wall_ns) {
   Thread& thread = thread_of(stack);
-  const bool is_new = std::exchange(thread.seen_at, looks_) == 0;
+  const uint64_t seen_before = std::exchange(thread.seen_at, looks_);
+  const bool is_new = seen_before == 0;
   if (is_new) {
     if (names_.find(thread.pthread) == nullptr) {
       next_names_ns_ = std::min(next_names_ns_, now_ns + kNamesSoonNs);
@@ -125,7 +126,8 @@ void SampledProcess::take(const ThreadStack& stack, int64_t now_ns, int64_t wall
     thread.released_cpu_ns = thread.clock.cpu_ns();
     thread.released_queued_ns = thread.clock.queued_ns();
   }
-  thread.holds_gil = stack.holds_gil;
+  // A thread may have a stack in each of several interpreters.
+  thread.holds_gil = stack.holds_gil || (thread.holds_gil && seen_before == looks_);
   if (stack.is_torn) {
     ++shared_.counts.torn;
     return;
@@ -140,8 +142,8 @@ void SampledProcess::take(const ThreadStack& stack, int64_t now_ns, int64_t wall
   sample.time_ns = now_ns;
   sample.weight_ns = is_new ? std::min(wall_ns, shared_.options.period_ns) : wall_ns;
   sample.cpu_ns = thread.is_running ? sample.weight_ns : 0;
-  sample.flags =
-      static_cast<uint8_t>((stack.holds_gil ? kHeldGil : 0) | (thread.is_running ? 0 : kWaited));
+  sample.flags = static_cast<uint8_t>((stack.holds_gil ? kSampleHeldGil : 0) |
+                                      (thread.is_running ? 0 : kSampleWaited));
   const bool is_held = thread.held.count > 0 && thread.held.flags == sample.flags;
   if (stack.is_old && is_held) {
     ++shared_.counts.samples;
@@ -262,22 +264,22 @@ void SampledProcess::refresh_names(int64_t now_ns) {
   next_names_ns_ = now_ns + kNamesEveryNs;
   names_.refresh();
   for (auto& [tid, thread] : threads_) {
-    std::string name = name_of(tid, thread.pthread);
-    if (name.empty() || name == thread.name) continue;
+    ThreadName name = name_of(tid, thread.pthread);
+    if (name.text.empty() || name == thread.name) continue;
     thread.name = std::move(name);
     shared_.sink.add_thread(thread.number, process_, thread.tid, thread.name);
   }
 }
 
-std::string SampledProcess::name_of(int32_t tid, uint64_t pthread) const {
-  if (const std::string* name = names_.find(pthread)) return *name;
+ThreadName SampledProcess::name_of(int32_t tid, uint64_t pthread) const {
+  if (const std::string* name = names_.find(pthread)) return {*name, true};
   const auto file =
       MappedFile::open("/proc/" + std::to_string(pid()) + "/task/" + std::to_string(tid) + "/comm");
-  if (!file) return "";
+  if (!file) return {};
   const auto bytes = file->bytes();
   std::string name(bytes.begin(), bytes.end());
   while (!name.empty() && name.back() == '\n') name.pop_back();
-  return name;
+  return {name, false};
 }
 
 void SampledProcess::append_threads(std::vector<ThreadState>& states) const {
@@ -285,7 +287,7 @@ void SampledProcess::append_threads(std::vector<ThreadState>& states) const {
     states.push_back({.thread = thread.number,
                       .process = process_,
                       .tid = thread.tid,
-                      .name = thread.name,
+                      .name = thread.name.text,
                       .is_running = thread.is_running,
                       .holds_gil = thread.holds_gil,
                       .cpu_ns = thread.clock.cpu_ns()});

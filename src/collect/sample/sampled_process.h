@@ -63,7 +63,7 @@ class SampledProcess {
     uint32_t number = 0;
     int32_t tid = 0;
     uint64_t pthread = 0;
-    std::string name;
+    ThreadName name;
     bool keeps_files = false;
     bool is_running = false;
     bool holds_gil = false;
@@ -90,7 +90,7 @@ class SampledProcess {
   uint32_t place_of(const NativeFrame& frame);
   void forget_ended();
   void refresh_names(int64_t now_ns);
-  std::string name_of(int32_t tid, uint64_t pthread) const;
+  ThreadName name_of(int32_t tid, uint64_t pthread) const;
 
   PythonProcess python_;
   SamplerState& shared_;

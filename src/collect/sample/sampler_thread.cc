@@ -8,7 +8,6 @@
 #include <system_error>
 #include <utility>
 
-#include "base/tick_clock.h"
 #include "collect/sample/sample_recording.h"
 
 namespace stepscope::sample {
@@ -72,23 +71,19 @@ void SamplerThread::run() {
 }
 
 Status SamplerThread::sample(ByteSink& sink) {
-  const int64_t begin_ns = read_clock_ns(CLOCK_MONOTONIC);
-  SamplingInfo info;
-  info.period_ns = options_.period_ns;
-  info.is_inside = options_.is_inside;
-  info.is_native = options_.native;
-  info.is_paused = options_.pause;
-  auto file = SampleFile::create(sink, info);
+  auto file = SampleFile::create(sink, describe_sampling(options_));
   if (!file) return file.status();
   if (!target_.note.empty()) (*file)->add_note(target_.note);
-  SampleRecording recording(**file);
+  SampleRecording recording(**file, options_);
   Sampler sampler(options_, recording);
   if (add_target(sampler)) {
-    sampler.run(0, [this] { return must_stop_.load(std::memory_order_relaxed); });
+    sampler.run(0, [&] {
+      recording.set_counts(sampler.counts());
+      return must_stop_.load(std::memory_order_relaxed);
+    });
   }
   sampler.finish();
-  info.seconds = static_cast<double>(read_clock_ns(CLOCK_MONOTONIC) - begin_ns) / 1e9;
-  return recording.close(sampler.counts(), info);
+  return recording.close(sampler.counts());
 }
 
 bool SamplerThread::add_target(Sampler& sampler) {

@@ -187,6 +187,7 @@ void StackReader::Impl::take_pending() {
 
 bool StackReader::Impl::take(Thread& thread) {
   if (std::exchange(thread.is_torn, false)) return false;  // could not be copied
+  list_.identify(thread.copy.state(python_.layout()), thread.known);
   if (!thread.copy.settle(python_.layout())) return false;
   size_t unproven = 0;
   switch (read_frames(python_.memory(), python_.layout(), codes_, links_, is_paused_, thread.copy,
@@ -199,7 +200,7 @@ bool StackReader::Impl::take(Thread& thread) {
       [[fallthrough]];
     case ChainResult::kGood:
       thread.copy.drop_unused();
-      thread.is_known = true;
+      thread.is_known = !thread.frames.empty();  // without any it may not have begun
       return true;
     case ChainResult::kTorn:
       ++torn_reads_;
@@ -232,9 +233,10 @@ void StackReader::Impl::find_unnamed() {
 
 void StackReader::Impl::give(std::vector<ThreadStack>& out) {
   out.resize(threads_.size());
-  for (size_t i = 0; i < threads_.size(); ++i) {
-    const Thread& thread = threads_[i];
-    ThreadStack& stack = out[i];
+  size_t begun = 0;
+  for (const Thread& thread : threads_) {
+    if (thread.known.pthread == 0) continue;
+    ThreadStack& stack = out[begun++];
     stack.thread_state = thread.known.state;
     stack.thread_id = thread.known.id;
     stack.pthread = thread.known.pthread;
@@ -246,6 +248,7 @@ void StackReader::Impl::give(std::vector<ThreadStack>& out) {
     stack.frames.clear();
     if (!thread.is_torn) stack.frames.assign(thread.frames.begin(), thread.frames.end());
   }
+  out.resize(begun);
 }
 
 StackReader::StackReader(const PythonProcess& python, CodeTable& codes)

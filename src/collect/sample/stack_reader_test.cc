@@ -126,6 +126,7 @@ class Target {
     }
     return text;
   }
+  pid_t pid() const { return program_.pid(); }
   StackReader& reader() { return *reader_; }
   const CodeTable& codes() const { return *codes_; }
 
@@ -267,6 +268,37 @@ wait()
   }
   EXPECT_GE(with_spin, 50);
   EXPECT_LE(with_other, with_spin / 10);  // while they begin
+}
+
+// Threads are in the list before they have begun, and for nobody or as the one that made them.
+TEST_P(StackReaderTest, AThreadThatHasJustBegunIsItself) {
+  start(R"(
+import threading, time
+def work(): time.sleep(0.0005)
+def beget():
+    while True:
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+print('ready', flush=True)
+beget()
+)");
+  std::vector<ThreadStack> stacks;
+  int works = 0, of_none = 0, of_main = 0;
+  for (int i = 0; i < 200'000 && works < 500; ++i) {
+    ASSERT_TRUE(target_->reader().read(stacks));
+    for (const ThreadStack& stack : stacks) {
+      of_none += stack.tid <= 0 || stack.pthread == 0;
+      for (const StackFrame& frame : stack.frames) {
+        if (target_->codes().find(frame.code)->name != "work") continue;
+        ++works;
+        of_main += stack.tid == target_->pid();
+      }
+    }
+  }
+  EXPECT_EQ(works, 500);
+  EXPECT_EQ(of_none, 0);
+  EXPECT_EQ(of_main, 0);
 }
 
 TEST_P(StackReaderTest, SubInterpretersHaveThreadsOfTheirOwn) {

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "collect/sample/python_process.h"
@@ -27,7 +28,10 @@ class ThreadCopy {
   // The copy could not be read: nothing is known.
   void forget();
 
-  // Of the thread's state, as copied first.
+  // The thread's state, and a field of it, as copied first.
+  std::span<const uint8_t> state(const PythonLayout& layout) const {
+    return {copy_.data(), layout.thread.size};
+  }
   template <typename T>
   T field(uint32_t offset) const;
   // The innermost frame, before the rest was copied; 0: none.

@@ -55,9 +55,8 @@ bool ThreadList::walk_threads(const Interpreter& interpreter) {
     if (value_at<uint64_t>(state.data(), layout.interpreter) != interpreter.address) break;
     threads_.push_back({.state = address,
                         .id = value_at<uint64_t>(state.data(), layout.id),
-                        .pthread = value_at<uint64_t>(state.data(), layout.pthread),
-                        .tid = find_tid(state),
                         .interpreter = interpreter.id});
+    identify(state, threads_.back());
     const auto next = value_at<uint64_t>(state.data(), layout.next);
     if (next == address) break;
     address = next;
@@ -65,17 +64,21 @@ bool ThreadList::walk_threads(const Interpreter& interpreter) {
   return true;
 }
 
-int32_t ThreadList::find_tid(const std::vector<uint8_t>& state) const {
+void ThreadList::identify(std::span<const uint8_t> state, KnownThread& thread) const {
   const auto& layout = python_.layout().thread;
-  if (layout.native_id != kNowhere) {
-    return static_cast<int32_t>(value_at<uint64_t>(state.data(), layout.native_id));
-  }
-#if defined(__x86_64__)
   const auto pthread = value_at<uint64_t>(state.data(), layout.pthread);
+  if (layout.native_id != kNowhere) {
+    thread.pthread = pthread;
+    thread.tid = static_cast<int32_t>(value_at<uint64_t>(state.data(), layout.native_id));
+    return;
+  }
+  if (pthread == thread.pthread && thread.tid != 0) return;
+  thread.pthread = pthread;
+  thread.tid = 0;
+#if defined(__x86_64__)
   int32_t tid = 0;
-  if (python_.memory().read(pthread + kTidInPthread, tid) && tid > 0) return tid;
+  if (python_.memory().read(pthread + kTidInPthread, tid) && tid > 0) thread.tid = tid;
 #endif
-  return 0;
 }
 
 void ThreadList::append_pieces(std::vector<ProcessMemory::Piece>& pieces) {

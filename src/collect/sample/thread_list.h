@@ -18,10 +18,10 @@
 namespace stepscope::sample {
 
 struct KnownThread {
-  uint64_t state = 0;  // the address of its PyThreadState
-  uint64_t id = 0;     // of the interpreter's own: never used twice
-  uint64_t pthread = 0;
-  int32_t tid = 0;  // 0: not known
+  uint64_t state = 0;    // the address of its PyThreadState
+  uint64_t id = 0;       // of the interpreter's own: never used twice
+  uint64_t pthread = 0;  // 0: it has not begun
+  int32_t tid = 0;       // 0: not known
   uint64_t interpreter = 0;
 };
 
@@ -37,6 +37,9 @@ class ThreadList {
   void append_pieces(std::vector<ProcessMemory::Piece>& pieces);
   size_t piece_count() const { return 1 + 3 * interpreters_.size(); }
   bool has_changed() const;
+  // Who the thread is, by a copy of its state: until it has begun, nobody, or (before 3.12) the
+  // thread that made it.
+  void identify(std::span<const uint8_t> state, KnownThread& thread) const;
   // As of the last reading.
   bool holds_gil(const KnownThread& thread) const;
 
@@ -53,7 +56,6 @@ class ThreadList {
   };
 
   bool walk_threads(const Interpreter& interpreter);
-  int32_t find_tid(const std::vector<uint8_t>& state) const;
 
   const PythonProcess& python_;
   uint64_t head_ = 0, head_now_ = 0;

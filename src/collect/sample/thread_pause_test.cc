@@ -13,7 +13,7 @@
 #include <string>
 #include <thread>
 
-#include "collect/sample/program_for_tests.h"
+#include "collect/sample/tracer_for_tests.h"
 
 namespace stepscope::sample {
 namespace {
@@ -207,13 +207,8 @@ TEST_F(ThreadPauseTest, ADyingTracerLetsTheProgramGoOn) {
   ProgramForTests program(busy_main);
   ASSERT_EQ(program.read_line(), "ready");
   {
-    ProgramForTests tracer([&program](int output) {
-      ThreadPause pause(program.pid());
-      if (!pause.pause().ok() || ::write(output, "held\n", 5) != 5) return 1;
-      ::pause();
-      return 0;
-    });
-    ASSERT_EQ(tracer.read_line(), "held");
+    const auto tracer = hold(program.pid());
+    ASSERT_EQ(tracer->read_line(), "held");
     EXPECT_EQ(state_of(program.pid(), program.pid()), "t");
   }
   const uint64_t rounds = counts->rounds;
@@ -226,17 +221,12 @@ TEST_F(ThreadPauseTest, ADyingTracerLetsTheProgramGoOn) {
 TEST_F(ThreadPauseTest, AnotherTracerIsNamed) {
   ProgramForTests program(busy_main);
   ASSERT_EQ(program.read_line(), "ready");
-  ProgramForTests tracer([&program](int output) {
-    ThreadPause pause(program.pid());
-    if (!pause.pause().ok() || ::write(output, "held\n", 5) != 5) return 1;
-    ::pause();
-    return 0;
-  });
-  ASSERT_EQ(tracer.read_line(), "held");
+  const auto tracer = hold(program.pid());
+  ASSERT_EQ(tracer->read_line(), "held");
   ThreadPause pause(program.pid());
   EXPECT_EQ(pause.pause().message(), "process " + std::to_string(program.pid()) +
                                          ": already traced by process " +
-                                         std::to_string(tracer.pid()) +
+                                         std::to_string(tracer->pid()) +
                                          "; only one debugger or profiler can stop it at a time");
   EXPECT_TRUE(pause.stopped().empty());
 }
