@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "analyze/launches.h"
+#include "analyze/operator_cost.h"
 #include "analyze/operator_rules.h"
 #include "analyze/operator_walk.h"
 #include "analyze/python_stacks.h"
@@ -73,11 +74,11 @@ class OperatorTable {
     if (trace != nullptr && by == By::kStack) python_stacks_.emplace(*trace);
     const LabelTable& labels = stream.labels();
     label_group_.assign(labels.size(), kUnset);
-    flops_kind_.reserve(labels.size());
+    cost_rule_.reserve(labels.size());
     for (const Label& label : labels.all()) {
-      flops_kind_.push_back(label.kind == SliceKind::kOperator
-                                ? find_flops_kind(stream.strings().view(label.name))
-                                : FlopsKind::kNone);
+      cost_rule_.push_back(label.kind == SliceKind::kOperator
+                               ? find_cost_rule(stream.strings().view(label.name))
+                               : nullptr);
     }
     no_detail_ = details_.intern(by == By::kShape ? "[]" : "");
   }
@@ -93,10 +94,10 @@ class OperatorTable {
   OperatorWalkKey open(const SliceBlock& block, size_t i, LabelId label) {
     OperatorWalkKey key;
     const SliceId row = block.row(i);
-    const FlopsKind flops_kind = flops_kind_[index(label)];
+    const CostRule* cost_rule = cost_rule_[index(label)];
     std::optional<size_t> dims_at;
-    if (by_ == By::kShape || flops_kind != FlopsKind::kNone) dims_at = dims_->find(row);
-    if (flops_kind != FlopsKind::kNone && dims_at) set_flops(key, flops_kind, *dims_at, row);
+    if (by_ == By::kShape || cost_rule != nullptr) dims_at = dims_->find(row);
+    if (cost_rule != nullptr && dims_at) set_flops(key, label, *dims_at, row);
 
     if (by_ == By::kName) {
       uint32_t& group = label_group_[index(label)];
@@ -193,19 +194,21 @@ class OperatorTable {
     return id;
   }
 
-  void set_flops(OperatorWalkKey& key, FlopsKind kind, size_t dims_at, SliceId row) {
+  void set_flops(OperatorWalkKey& key, LabelId label, size_t dims_at, SliceId row) {
     const StringId dims = dims_->column()->string(dims_at);
-    StringId inputs = kEmptyString;
-    if (kind == FlopsKind::kConv2d) {
-      if (const auto at = concrete_inputs_->find(row)) {
-        inputs = concrete_inputs_->column()->string(*at);
-      }
-    }
-    const auto [at, is_new] = flops_ids_[static_cast<size_t>(kind)].try_emplace(
-        uint64_t{index(dims)} << 32 | index(inputs), static_cast<uint32_t>(flops_.size()));
+    const auto inputs_at = concrete_inputs_->find(row);
+    const StringId inputs =
+        inputs_at ? concrete_inputs_->column()->string(*inputs_at) : kEmptyString;
+    const auto [of_inputs, is_new_pair] =
+        input_ids_.try_emplace(uint64_t{index(dims)} << 32 | index(inputs), input_count_);
+    if (is_new_pair) ++input_count_;
+    const auto [at, is_new] = flops_ids_.try_emplace(uint64_t{index(label)} << 32 | of_inputs,
+                                                     static_cast<uint32_t>(flops_.size()));
     if (is_new) {
-      flops_.push_back(
-          count_flops(kind, stream_.strings().view(dims), stream_.strings().view(inputs)));
+      const StringPool& strings = stream_.strings();
+      flops_.push_back(count_cost(*cost_rule_[index(label)],
+                                  {.dims = strings.view(dims), .concrete = strings.view(inputs)})
+                           .flops);
     }
     key.has_flops = flops_[at].has_value();
     key.flops = flops_[at].value_or(0);
@@ -221,9 +224,11 @@ class OperatorTable {
   FlatMap row_ids_;  // (name, detail) to row
   DetailTable details_;
   uint32_t no_detail_ = 0;
-  FlatMap detail_ids_;                 // StringId to detail
-  std::vector<FlopsKind> flops_kind_;  // by label
-  std::array<FlatMap, 7> flops_ids_;   // by kind; (dims, inputs) to flops_
+  FlatMap detail_ids_;                      // StringId to detail
+  std::vector<const CostRule*> cost_rule_;  // by label
+  FlatMap input_ids_;                       // (dims, inputs) to a number
+  uint32_t input_count_ = 0;
+  FlatMap flops_ids_;  // (label, inputs) to flops_
   std::vector<std::optional<uint64_t>> flops_;
   std::optional<PythonStacks> python_stacks_;
   FlatMap stack_ids_;  // Python's chains to detail

@@ -1,10 +1,8 @@
 // The shapes of an operator's inputs, as Kineto writes them ("Input Dims":
-// [[64,3,7,7],[],[[2],[3]]]), and the floating-point operations that torch.profiler's with_flops
-// works out from them.
+// [[64,3,7,7],[],[[2],[3]]]), and the lists of its other arguments ("Concrete Inputs").
 //
-//   canonical_shapes("[[64,3],[],[[2],[3]]]");                          // "[[64, 3], [], []]"
-//   Flops flops = find_flops_kind("aten::mm");
-//   count_flops(flops, "[[8,16],[16,4]]", "");                           // 1024
+//   canonical_shapes("[[64,3],[],[[2],[3]]]");   // "[[64, 3], [], []]"
+//   parse_int_list("[1, 2]");                    // {1, 2}
 #pragma once
 
 #include <cstdint>
@@ -15,25 +13,24 @@
 
 namespace stepscope {
 
-// One entry per input; a scalar's and a list of tensors' is empty, as in torch's input_shapes. Text
-// that is no list of lists of integers gives no shapes.
-std::vector<std::vector<int64_t>> parse_shapes(std::string_view dims_json);
+using Shape = std::vector<int64_t>;
+
+// Of a tensor one shape, of a list of tensors as many; of anything else one that is empty.
+struct InputShapes {
+  std::vector<Shape> shapes;
+  bool is_list = false;
+};
+
+// One entry per input. Text that is no list of these gives none.
+std::vector<InputShapes> parse_input_shapes(std::string_view dims_json);
+// The same where a list of tensors is an empty shape, as in torch's input_shapes.
+std::vector<Shape> parse_shapes(std::string_view dims_json);
 // How Python prints the same: the text that key_averages(group_by_input_shape=True) groups by.
 std::string canonical_shapes(std::string_view dims_json);
 
-enum class FlopsKind : uint8_t {
-  kNone = 0,
-  kMatmul,
-  kAddMatmul,
-  kBatchMatmul,
-  kAddBatchMatmul,
-  kElementwise,
-  kConv2d
-};
-FlopsKind find_flops_kind(std::string_view operator_name);
-// nullopt where torch counts none. concrete_inputs_json ("Concrete Inputs") is needed by kConv2d
-// only.
-std::optional<uint64_t> count_flops(FlopsKind kind, std::string_view dims_json,
-                                    std::string_view concrete_inputs_json);
+// "[1, 2]"
+std::optional<Shape> parse_int_list(std::string_view text);
+// The strings of a JSON array of strings; other elements are taken as empty.
+std::vector<std::string> parse_strings(std::string_view json);
 
 }  // namespace stepscope

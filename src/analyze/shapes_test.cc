@@ -17,24 +17,21 @@ TEST(Shapes, NonsenseHasNoShapes) {
   }
 }
 
-TEST(Flops, FollowTorchsFormulas) {
-  EXPECT_EQ(count_flops(FlopsKind::kMatmul, "[[8,16],[16,4]]", ""), 2u * 8 * 16 * 4);
-  EXPECT_EQ(count_flops(FlopsKind::kAddMatmul, "[[4],[8,16],[16,4]]", ""), 2u * 8 * 16 * 4);
-  EXPECT_EQ(count_flops(FlopsKind::kBatchMatmul, "[[2,8,16],[2,16,4]]", ""), 2u * 2 * 8 * 16 * 4);
-  EXPECT_EQ(count_flops(FlopsKind::kElementwise, "[[3,5],[]]", ""), 15u);
-  EXPECT_EQ(count_flops(FlopsKind::kConv2d, "[[8,3,8,8],[16,3,3,3],[],[],[],[],[]]",
-                        R"(["","","","[1, 1]","[1, 1]","[1, 1]","1"])"),
-            2u * 8 * 8 * 8 * 3 * 3 * 3 * 16);
+TEST(Shapes, OfTensorListsAreKeptWhereTheyAreWanted) {
+  const auto inputs = parse_input_shapes("[[2], [[3, 4], []], []]");
+  ASSERT_EQ(inputs.size(), 3u);
+  EXPECT_EQ(inputs[0].shapes, std::vector<Shape>{{2}});
+  EXPECT_FALSE(inputs[0].is_list);
+  EXPECT_EQ(inputs[1].shapes, (std::vector<Shape>{{3, 4}, {}}));
+  EXPECT_TRUE(inputs[1].is_list);
+  EXPECT_EQ(inputs[2].shapes, std::vector<Shape>{Shape()});
 }
 
-TEST(Flops, AreUnknownWhereTheInputsDoNotFit) {
-  EXPECT_EQ(count_flops(FlopsKind::kMatmul, "[[8,0],[0,4]]", ""), std::nullopt);
-  EXPECT_EQ(count_flops(FlopsKind::kMatmul, "[[8,16]]", ""), std::nullopt);
-  EXPECT_EQ(count_flops(FlopsKind::kConv2d, "[[8,3,8,8],[16,3,3,3]]",
-                        R"(["","","","[0, 0]","[1, 1]","[1, 1]","1"])"),
-            std::nullopt);
-  EXPECT_EQ(count_flops(FlopsKind::kConv2d, "[[8,3,8,8],[16,3,3,3]]", "[[[["), std::nullopt);
-  EXPECT_EQ(find_flops_kind("aten::relu"), FlopsKind::kNone);
+TEST(Shapes, ListsOfConcreteInputsAreRead) {
+  EXPECT_EQ(parse_int_list("[1, 2]"), (Shape{1, 2}));
+  EXPECT_EQ(parse_int_list("1"), std::nullopt);
+  EXPECT_EQ(parse_strings(R"(["", "[1, 1]", "a\"b"])"),
+            (std::vector<std::string>{"", "[1, 1]", "a\"b"}));
 }
 
 }  // namespace

@@ -163,6 +163,7 @@ int run_command_line(int argc, char** argv) {
   add_export_html(app, action);
   add_query(app, action);
   add_convert(app, action);
+  add_analyze(app, action);
   add_diff(app, action);
   add_verify(app, action);
   add_doctor(app, action, called_as);

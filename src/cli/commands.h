@@ -31,6 +31,7 @@ void add_view(CLI::App& app, Action& action);
 void add_export_html(CLI::App& app, Action& action);
 void add_query(CLI::App& app, Action& action);
 void add_convert(CLI::App& app, Action& action);
+void add_analyze(CLI::App& app, Action& action);
 void add_diff(CLI::App& app, Action& action);
 void add_verify(CLI::App& app, Action& action);
 void add_doctor(CLI::App& app, Action& action, const std::string& called_as);

@@ -114,7 +114,7 @@ TEST(Load, ReadsWhatViztracerWrites) {
 }
 
 TEST(Load, ReadsMegEnginesStaticProfile) {
-  Result<Trace> loaded = load("tests/data/ingest/megengine_static_infer.json.gz");
+  Result<Trace> loaded = load("tests/data/megengine/static_infer.json.gz");
   ASSERT_TRUE(loaded) << loaded.status().message();
   const Trace& trace = *loaded;
   EXPECT_EQ(trace.format(), "MegEngine static profile");

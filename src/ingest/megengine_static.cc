@@ -11,6 +11,7 @@
 
 #include "ingest/json_text.h"
 #include "ingest/read_whole.h"
+#include "trace/static_profile.h"
 #include "trace/trace_builder.h"
 
 namespace stepscope {
@@ -36,7 +37,10 @@ class StaticProfile {
     dom::object members;
     if (root["graph_exec"]["operator"].get(members) == simdjson::SUCCESS) {
       operators_ = by_key(members);
+      int64_t place = 0;
+      for (const dom::key_value_pair member : members) places_.try_emplace(member.key, place++);
     }
+    if (root["graph_exec"]["var"].get(members) == simdjson::SUCCESS) variables_ = by_key(members);
     if (profiler["opr_footprint"].get(members) == simdjson::SUCCESS) footprints_ = by_key(members);
     dom::object times;
     if (profiler["host"].get(times) == simdjson::SUCCESS) add_slices(times, true);
@@ -95,7 +99,8 @@ class StaticProfile {
     const SliceRef slice = builder_.add_slice(track, *start_ns, *end_ns - *start_ns, label);
     add_args(slice, id, type);
     if (const auto kern_ns = find_ns(times, "kern")) {
-      builder_.add_int(builder_.arg_column("kern_ns", ArgType::kInt), slice, *kern_ns - *start_ns);
+      builder_.add_int(builder_.arg_column(static_profile::kKernNs, ArgType::kInt), slice,
+                       *kern_ns - *start_ns);
     }
     if (is_host) {
       host_slices_.try_emplace(id, Place{slice, *start_ns});
@@ -108,30 +113,58 @@ class StaticProfile {
 
   void add_args(SliceRef slice, std::string_view id, std::string_view type) {
     if (const auto number = parse_int(id)) {
-      builder_.add_int(builder_.arg_column("id", ArgType::kInt), slice, *number);
+      builder_.add_int(builder_.arg_column(static_profile::kId, ArgType::kInt), slice, *number);
     } else {
-      builder_.add_string(builder_.arg_column("id", ArgType::kString), slice, builder_.string(id));
+      builder_.add_string(builder_.arg_column(static_profile::kId, ArgType::kString), slice,
+                          builder_.string(id));
     }
     if (!type.empty()) {
-      builder_.add_string(builder_.arg_column("type", ArgType::kString), slice,
+      builder_.add_string(builder_.arg_column(static_profile::kType, ArgType::kString), slice,
                           builder_.string(type));
     }
+    if (const auto place = places_.find(id); place != places_.end()) {
+      builder_.add_int(builder_.arg_column(static_profile::kPlace, ArgType::kInt), slice,
+                       place->second);
+    }
+    add_input_types(slice, id);
     const auto found = footprints_.find(id);
     if (found == footprints_.end()) return;
     const dom::object footprint = found->second;
-    for (const char* key : {"computation", "memory"}) {
+    for (const std::string_view key : {static_profile::kComputation, static_profile::kMemory}) {
       int64_t value = 0;
       if (footprint[key].get(value) == simdjson::SUCCESS) {
         builder_.add_int(builder_.arg_column(key, ArgType::kInt), slice, value);
       }
     }
-    for (const char* key : {"in_shapes", "out_shapes", "param"}) {
+    for (const std::string_view key : {static_profile::kInShapes, static_profile::kInLayouts,
+                                       static_profile::kOutShapes, static_profile::kParam}) {
       dom::element value;
       if (footprint[key].get(value) == simdjson::SUCCESS && !value.is_null()) {
         builder_.add_string(builder_.arg_column(key, ArgType::kJson), slice,
                             builder_.string(simdjson::minify(value)));
       }
     }
+  }
+
+  // Of inputs whose memory was planned; MegEngine says nothing of the others.
+  void add_input_types(SliceRef slice, std::string_view id) {
+    const auto about = operators_.find(id);
+    dom::array inputs;
+    if (about == operators_.end() || about->second["input"].get(inputs)) return;
+    std::string types;
+    for (const dom::element input : inputs) {
+      std::string_view variable;
+      std::string_view type;
+      if (input.get(variable)) continue;
+      const auto found = variables_.find(variable);
+      if (found == variables_.end()) continue;
+      if (found->second["mem_plan"]["layout"]["dtype"].get(type)) continue;
+      if (types.find(type) != types.npos) continue;
+      types += (types.empty() ? "" : ",") + std::string(type);
+    }
+    if (types.empty()) return;
+    builder_.add_string(builder_.arg_column(static_profile::kInputTypes, ArgType::kString), slice,
+                        builder_.string(types));
   }
 
   TrackId host_track(std::string_view place) {
@@ -169,6 +202,8 @@ class StaticProfile {
   TraceBuilder& builder_;
   ByKey operators_;
   ByKey footprints_;
+  ByKey variables_;
+  std::unordered_map<std::string_view, int64_t> places_;     // in the file's list of operators
   std::unordered_map<std::string_view, Place> host_slices_;  // by operator
 };
 
