@@ -79,7 +79,7 @@ pytest-asan: build-asan
 	  --junitxml=$(RESULTS)/pytest-asan.xml tests/golden tests/cli tests/serve tests/recorder
 
 # The tab in TensorBoard itself, in Chromium.
-pytest-tensorboard: build
+pytest-tensorboard: build browser
 	@scripts/setup tensorboard
 	.venv-tensorboard/bin/python -m pytest -q -rs --junitxml=$(RESULTS)/pytest-tensorboard.xml tests/tensorboard
 
@@ -94,8 +94,12 @@ pytest-wheel: wheel
 	$(PYTEST) --junitxml=$(RESULTS)/pytest-wheel.xml tests/wheel
 
 # The page in Chromium, where there is one.
-pytest-viewer: build
+pytest-viewer: build browser
 	$(PYTEST) --junitxml=$(RESULTS)/pytest-viewer.xml tests/viewer
+
+.PHONY: browser
+browser:
+	@scripts/setup browser
 
 # The page's own tests. `make build` has installed what they need, where there is Node.js.
 vitest: build
