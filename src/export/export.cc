@@ -10,6 +10,7 @@
 #include "export/chrome_json.h"
 #include "export/collapsed.h"
 #include "export/flamegraph.h"
+#include "export/memory_flow.h"
 #include "export/memory_timeline_html.h"
 #include "export/memory_timeline_json.h"
 #include "export/output_file.h"
@@ -84,6 +85,9 @@ constexpr std::array kFormats = {
                  write_without_options<write_chrome>},
     ExportFormat{"timeline", "timeline.svg", "a picture of the timeline, for any browser", false,
                  write_without_options<write_timeline_svg>},
+    ExportFormat{"memory-flow", "memory_flow.svg",
+                 "a picture of memory by time and address, as MegEngine's", false,
+                 write_without_options<write_memory_flow>},
     ExportFormat{"flamegraph", ".svg", "a flame graph for any browser: zoom, search", false,
                  write_flamegraph},
     ExportFormat{"collapsed", ".collapsed .folded", "folded stacks: flamegraph.pl, inferno", true,

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "export/bytes_text.h"
 #include "export/json_text.h"
 #include "export/memory_curve.h"
 #include "export/memory_timeline_page.h"
@@ -26,17 +27,6 @@ constexpr size_t kMaxDevices = 16;
 
 // From the bottom of the picture to its top: what stays lies below what comes and goes.
 constexpr std::array<size_t, kMemoryCategoryCount> kStack = {0, 1, 5, 2, 4, 6, 3, 7};
-
-std::string text_of_bytes(int64_t bytes) {
-  static constexpr std::array<const char*, 5> kUnits = {"B", "KiB", "MiB", "GiB", "TiB"};
-  double value = static_cast<double>(bytes);
-  size_t unit = 0;
-  while (value >= 1024 && unit + 1 < kUnits.size()) {
-    value /= 1024;
-    ++unit;
-  }
-  return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.4g} {}", value, kUnits[unit]);
-}
 
 std::string text_of_ns(int64_t ns) {
   const double value = static_cast<double>(ns);
@@ -133,7 +123,7 @@ class PageWriter {
         "<text x=\"{3:.1f}\" y=\"{4}\" text-anchor=\"{5}\">peak {6}</text>\n"
         "<line class=\"at\" x1=\"{7}\" x2=\"{7}\" y1=\"{1}\" y2=\"{2}\"/>\n</svg>\n",
         x, kTop, kHeight - kBottom, x, kTop - 6, x < kWidth / 2 ? "start" : "end",
-        text_of_bytes(peak_bytes), kLeft);
+        bytes_text(peak_bytes), kLeft);
     write_legend(peak);
     write_data(curve);
     text_ += "</section>\n";
@@ -149,7 +139,7 @@ class PageWriter {
       text_ += fmt::format(
           "<path class=\"grid\" d=\"M{} {:.1f}h{}\"/><text x=\"{}\" y=\"{:.1f}\" "
           "text-anchor=\"end\">{}</text>\n",
-          kLeft, y, kSpanPx, kLeft - 6, y + 4, text_of_bytes(bytes));
+          kLeft, y, kSpanPx, kLeft - 6, y + 4, bytes_text(bytes));
     }
     int64_t step_ns = 1;
     for (int i = 0; span_ns() / step_ns >= 8; ++i)
@@ -183,8 +173,7 @@ class PageWriter {
     const int64_t peak_bytes = peak.total_bytes();
     text_ += fmt::format(
         "<table>\n<tr><th class=\"when\">peak, at {}</th><th class=\"sum\">{}</th><th></th></tr>\n",
-        text_of_ns(subtract_saturating(peak.time_ns, trace_.begin_ns())),
-        text_of_bytes(peak_bytes));
+        text_of_ns(subtract_saturating(peak.time_ns, trace_.begin_ns())), bytes_text(peak_bytes));
     for (size_t i = kStack.size(); i-- > 0;) {
       const size_t category = kStack[i];
       const double share = peak_bytes <= 0 ? 0
@@ -193,7 +182,7 @@ class PageWriter {
       text_ += fmt::format(
           "<tr data-category=\"{0}\"><td><span class=\"swatch c{0}\"></span>{1}</td><td>{2}</td>"
           "<td>{3:.1f}%</td></tr>\n",
-          category, kMemoryCategoryNames[category].many, text_of_bytes(peak.bytes[category]),
+          category, kMemoryCategoryNames[category].many, bytes_text(peak.bytes[category]),
           100 * share);
     }
     text_ += "</table>\n";

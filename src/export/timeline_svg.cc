@@ -13,6 +13,7 @@
 #include "export/name_colour.h"
 #include "export/output_file.h"
 #include "export/stack_export.h"
+#include "export/svg_axis.h"
 #include "export/timeline_layout.h"
 #include "export/utf8_text.h"
 #include "trace/function_name.h"
@@ -71,35 +72,6 @@ std::string process_title(const Trace& trace, const Process& process) {
     title.append(", ").append(trace.string(process.labels));
   }
   return title;
-}
-
-// 1, 2 or 5 times a power of ten, at least `least`.
-int64_t round_up(int64_t least) {
-  int64_t unit = 1;
-  while (true) {
-    for (const int64_t factor : {1, 2, 5}) {
-      if (unit > INT64_MAX / 10 || unit * factor >= least) return unit * factor;
-    }
-    unit *= 10;
-  }
-}
-
-// A moment on the axis, in the unit of the distance between two marks.
-std::string axis_text(int64_t ns, int64_t distance_ns) {
-  const auto value = static_cast<double>(ns);
-  if (ns == 0) return "0";
-  if (distance_ns >= 1'000'000'000) return fmt::format("{:.0f} s", value / 1e9);
-  if (ns >= 1'000'000'000) {
-    const int decimals = std::max(0, 9 - static_cast<int>(std::log10(distance_ns)));
-    return fmt::format("{:.{}f} s", value / 1e9, decimals);
-  }
-  if (distance_ns >= 1'000'000) return fmt::format("{:.0f} ms", value / 1e6);
-  if (ns >= 1'000'000) {
-    const int decimals = std::max(0, 6 - static_cast<int>(std::log10(distance_ns)));
-    return fmt::format("{:.{}f} ms", value / 1e6, decimals);
-  }
-  if (distance_ns >= 1'000) return fmt::format("{:.0f} us", value / 1e3);
-  return fmt::format("{} ns", ns);
 }
 
 std::string value_text(double value) {
@@ -246,7 +218,7 @@ class TimelineWriter {
 
   void write_axis(int bottom) {
     constexpr int64_t kMarks = 10;
-    const int64_t distance_ns = round_up(std::max<int64_t>(1, layout_.span_ns / kMarks));
+    const int64_t distance_ns = round_distance(std::max<int64_t>(1, layout_.span_ns / kMarks));
     for (int64_t at_ns = 0; at_ns <= layout_.span_ns; at_ns += distance_ns) {
       const double x = x_of(add_saturating(layout_.begin_ns, at_ns));
       write_line("line", x, kAxis, bottom);
