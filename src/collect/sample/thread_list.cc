@@ -68,8 +68,8 @@ void ThreadList::identify(std::span<const uint8_t> state, KnownThread& thread) c
   const auto& layout = python_.layout().thread;
   const auto pthread = value_at<uint64_t>(state.data(), layout.pthread);
   if (layout.native_id != kNowhere) {
-    thread.pthread = pthread;
     thread.tid = static_cast<int32_t>(value_at<uint64_t>(state.data(), layout.native_id));
+    thread.pthread = thread.tid != 0 ? pthread : 0;  // the number comes last
     return;
   }
   if (pthread == thread.pthread && thread.tid != 0) return;
@@ -77,7 +77,9 @@ void ThreadList::identify(std::span<const uint8_t> state, KnownThread& thread) c
   thread.tid = 0;
 #if defined(__x86_64__)
   int32_t tid = 0;
-  if (python_.memory().read(pthread + kTidInPthread, tid) && tid > 0) thread.tid = tid;
+  // The kernel takes the number away from a thread that ends.
+  if (!python_.memory().read(pthread + kTidInPthread, tid) || tid <= 0) thread.pthread = 0;
+  thread.tid = std::max(tid, 0);
 #endif
 }
 

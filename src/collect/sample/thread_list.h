@@ -20,7 +20,7 @@ namespace stepscope::sample {
 struct KnownThread {
   uint64_t state = 0;    // the address of its PyThreadState
   uint64_t id = 0;       // of the interpreter's own: never used twice
-  uint64_t pthread = 0;  // 0: it has not begun
+  uint64_t pthread = 0;  // 0: it has not begun, or has ended
   int32_t tid = 0;       // 0: not known
   uint64_t interpreter = 0;
 };
