@@ -20,8 +20,8 @@ namespace {
 constexpr const char* kCommand = "analyze";
 
 constexpr const char* kDescription =
-    R"(List the operators that took longest, with FLOPs, bytes and shapes: MegEngine's profile_analyze, with
-its options and its columns, for its static profiles and for traces of PyTorch, TensorFlow and JAX.
+    R"(List the operators that took longest, with FLOPs, bytes and shapes: MegEngine's profile_analyze,
+with its options and columns, for its static profiles and for traces of PyTorch, TensorFlow and JAX.
 
 Examples:
   stepscope analyze profile.json -t 10                      the ten operators that took longest

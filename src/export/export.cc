@@ -10,6 +10,7 @@
 #include "export/chrome_json.h"
 #include "export/collapsed.h"
 #include "export/flamegraph.h"
+#include "export/megengine_timeline.h"
 #include "export/memory_flow.h"
 #include "export/memory_timeline_html.h"
 #include "export/memory_timeline_json.h"
@@ -81,6 +82,8 @@ constexpr std::array kFormats = {
     ExportFormat{"memory-html", "memory_timeline.html",
                  "a picture of memory by category, for any browser", false,
                  write_without_options<write_memory_timeline_html>},
+    ExportFormat{"megengine", "chrome_timeline.json", "MegEngine's timeline, for Perfetto", true,
+                 write_without_options<write_megengine_timeline>},
     ExportFormat{"chrome", ".json", "Chrome trace events: Perfetto, chrome://tracing", true,
                  write_without_options<write_chrome>},
     ExportFormat{"timeline", "timeline.svg", "a picture of the timeline, for any browser", false,
@@ -152,6 +155,16 @@ const ExportFormat* find_export_format_of_path(std::string_view path) {
   const auto at = std::find_if(kFormats.begin(), kFormats.end(),
                                [&](const ExportFormat& format) { return matches(path, format); });
   return at == kFormats.end() ? nullptr : &*at;
+}
+
+std::string find_export_suffix(std::string_view name) {
+  const std::string as_it_is = fmt::format(".{}", name);
+  for (const ExportFormat& format : kFormats) {
+    if (format.name != name) continue;
+    const std::string_view suffix = format.suffix.substr(0, format.suffix.find(' '));
+    return suffix.starts_with('.') ? std::string(suffix) : fmt::format(".{}", suffix);
+  }
+  return find_export_format_of_path(as_it_is) != nullptr ? as_it_is : "";
 }
 
 }  // namespace stepscope

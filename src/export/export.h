@@ -37,5 +37,8 @@ std::span<const ExportFormat> export_formats();
 // By its name, or by what its files are called: "flamegraph", "flamegraph.svg", "svg".
 const ExportFormat* find_export_format(std::string_view name);
 const ExportFormat* find_export_format_of_path(std::string_view path);
+// What a file's name has to end in for a format that is called so: ".speedscope.json" for
+// "speedscope", ".memory_flow.svg.gz" for "memory_flow.svg.gz"; "" where none is.
+std::string find_export_suffix(std::string_view name);
 
 }  // namespace stepscope

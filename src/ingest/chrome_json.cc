@@ -10,6 +10,7 @@
 #include "ingest/event_pipeline.h"
 #include "ingest/json_text.h"
 #include "ingest/kineto.h"
+#include "ingest/megengine_timeline.h"
 #include "ingest/slow_reader.h"
 
 namespace stepscope {
@@ -56,6 +57,7 @@ class OuterReader {
   }
   uint64_t offset() const { return offset_; }
   bool is_bare_list() const { return is_bare_list_; }
+  bool is_megengine() const { return is_megengine_; }
   const Status& status() const { return status_; }
 
  private:
@@ -135,6 +137,12 @@ class OuterReader {
     if (key == "baseTimeNanoseconds") {
       if (const auto ns = parse_int(value)) builder_.set_clock_base_ns(*ns);
     }
+    if (key == "metadata") {
+      if (const auto ns = find_megengine_local_time(value)) {
+        builder_.set_clock_base_ns(*ns);
+        is_megengine_ = true;
+      }
+    }
     if (value.size() > kMaxMetadataBytes) {
       builder_.stats().add(Stat::kValuesSkipped);
       builder_.stats().note("\"" + std::string(key) +
@@ -156,6 +164,7 @@ class OuterReader {
   uint64_t offset_ = 0;
   uint64_t members_ = 0;
   bool is_bare_list_ = false;
+  bool is_megengine_ = false;
   Status status_;
 };
 
@@ -245,7 +254,7 @@ Result<Trace> load_chrome_json(ByteSource& source, const LoadOptions& options) {
   }
   if (Status status = check_has_events(builder.stats(), source.name()); !status) return status;
   assembler.finish();
-  builder.set_format(format_name(builder));
+  builder.set_format(outer.is_megengine() ? "MegEngine timeline" : format_name(builder));
   builder.set_source(source.name());
   return std::move(builder).finish();
 }

@@ -9,6 +9,7 @@
 
 #include "ingest/json_text.h"
 #include "ingest/kineto.h"
+#include "ingest/megengine_timeline.h"
 
 namespace stepscope {
 namespace {
@@ -222,6 +223,10 @@ void EventAssembler::add_allocation(const RawEvent& event, const EventBatch& bat
 void EventAssembler::add_counter(const RawEvent& event, const EventBatch& batch,
                                  const Names& names) {
   StringId name = builder_.labels()[names.labels[event.label]].name;
+  const std::string_view spelt = builder_.strings().view(name);
+  if (const std::string_view right = correct_counter_name(spelt); right != spelt) {
+    name = builder_.string(right);
+  }
   if (event.has(RawEvent::kHasId)) {  // counters of one name and several ids are several
     name = builder_.string(std::string(builder_.strings().view(name)) + " id " +
                            std::to_string(event.id));

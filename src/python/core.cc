@@ -78,6 +78,16 @@ std::vector<std::string> save(const std::shared_ptr<const Trace>& trace, const s
   return value_or_throw(format->write(*trace, path));
 }
 
+std::string export_suffix(const std::string& format) {
+  std::string suffix = find_export_suffix(format);
+  if (!suffix.empty()) return suffix;
+  std::string names;
+  for (const ExportFormat& known : export_formats()) {
+    names += (names.empty() ? "" : ", ") + std::string(known.name);
+  }
+  throw nb::value_error(("unknown format '" + format + "'; there are: " + names).c_str());
+}
+
 std::shared_ptr<const Table> make_view_of(const std::shared_ptr<const Trace>& trace,
                                           const std::string& name, std::optional<std::string> sort,
                                           int64_t limit, std::optional<std::string> filter,
@@ -218,6 +228,7 @@ NB_MODULE(_core, m) {
 
   m.def("load", &load_shared, nb::arg("path"), nb::arg("threads") = 0,
         nb::arg("metadata") = std::map<std::string, std::string>());
+  m.def("export_suffix", &export_suffix, nb::arg("format"));
   m.def("views", [] {
     std::vector<std::pair<std::string, std::string>> names;
     for (const View& view : all_views()) names.emplace_back(view.name, view.summary);
