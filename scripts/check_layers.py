@@ -24,7 +24,7 @@ ALLOWED = {
     "collect": BELOW_TRACE,
     "ingest": BELOW_ANALYSES,
     "analyze": BELOW_ANALYSES,
-    "export": BELOW_ANALYSES,
+    "export": BELOW_ANALYSES | {"analyze"},
     "advise": BELOW_ADVISE,
     "serve": BELOW_FRONT_ENDS,
     "cli": BELOW_FRONT_ENDS | {"serve", "collect"},

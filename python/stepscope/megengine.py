@@ -6,14 +6,22 @@
 
 Also a ``with`` block, each entry of which is profiled. The files are ``<path>/<pid>.<format>``,
 written when the profiler goes, at the program's end, or by ``dump()``.
+
+>>> from stepscope.megengine import trace
+>>> step = trace(model, profiling=True)
+>>> step(batch)
+>>> step.get_profile()["profiler"]["opr_footprint"]     # FLOPs, bytes and shapes of each operator
 """
 
 from __future__ import annotations
 
 import atexit
+import functools
+import json
 import os
 import shutil
 import sys
+import tempfile
 import weakref
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -21,7 +29,7 @@ from typing import Any, TypeVar
 from stepscope import _core, _session
 from stepscope._profile import _wrap
 
-__all__ = ["Profiler", "profile"]
+__all__ = ["Profiler", "profile", "trace"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -131,6 +139,63 @@ class Profiler:
 
 
 profile = Profiler
+
+
+class trace:  # noqa: N801
+    """A step whose calls can be profiled as MegEngine profiles a compiled graph.
+
+    ``function``: anything that runs operators of PyTorch: a function, a module, what ``torch.jit``,
+    ``torch.fx`` and ``torch.compile`` make. With ``profiling=True`` each call is recorded, and
+    ``get_profile()`` gives the last one. What else MegEngine's ``trace`` takes is accepted and
+    means nothing here. Also a decorator: ``@trace(profiling=True)``.
+    """
+
+    def __new__(cls, function: Callable[..., Any] | None = None, **options: Any) -> Any:
+        if function is None:
+            return functools.partial(cls, **options)
+        return super().__new__(cls)
+
+    def __init__(
+        self,
+        function: Callable[..., Any] | None = None,
+        *,
+        profiling: bool = False,
+        **_: Any,
+    ) -> None:
+        assert function is not None
+        self._function = function
+        self._profiling = profiling
+        self._profile = ""
+        functools.update_wrapper(self, function, updated=())
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not self._profiling:
+            return self._function(*args, **kwargs)
+        folder = tempfile.mkdtemp(prefix="stepscope-")
+        options = _session.Options(
+            folder, marks_only=True, torch={"inputs": True, "as_profiler": True}
+        )
+        try:
+            session = _session.start(options)
+            try:
+                return self._function(*args, **kwargs)
+            finally:
+                if session is _session.current():
+                    _session.stop()
+                    path = os.path.join(folder, "profile.megengine.json")
+                    _core.load(folder).save(path)
+                    with open(path) as file:
+                        self._profile = file.read()
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def get_profile(self) -> dict[str, Any]:
+        """The last call, in the form of MegEngine's static profiles: what ``stepscope analyze``
+        and MegEngine's ``profile_analyze`` read from a file."""
+        if not self._profile:
+            raise RuntimeError("no call was profiled: trace(..., profiling=True), and call it")
+        profile: dict[str, Any] = json.loads(self._profile)
+        return profile
 
 
 class _Recording:

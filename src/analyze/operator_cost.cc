@@ -9,34 +9,36 @@
 namespace stepscope {
 
 enum class CostFormula : uint8_t {
-  kMatmul,         // left, right from input `first` on
-  kBatchMatmul,    //
-  kMatrixVector,   //
-  kDot,            //
-  kFirstInput,     // one per element of the first input, whatever that is added to: torch's count
-  kElementwise,    // of inputs that are broadcast
-  kReduce,         // of the first input; what comes out is small
-  kPerElement,     // `factor` per element of the first input, of which comes one as large
-  kForeach,        // `factor` per element of the first list
-  kMove,           // no arithmetic: read and written once
-  kFill,           // no arithmetic: written once
-  kConvolution,    // input, weight, bias, stride, padding, dilation, groups
-  kTransposed,     // input, weight, bias, stride, padding, output padding, groups, dilation
-  kConvBackward,   // grad_output, input, weight, …, mask at input 10
-  kPool,           // input, kernel, stride, padding; one per output and place of the window
-  kPoolInput,      // one per input
-  kEmbedding,      // table, indices
-  kAttention,      // query, key, value
-  kAttentionBack,  // gradient, query, key, value
-  kRnnLayer,       // input, two weights: oneDNN's
-  kRnnWeights,     // input, list of weights: cuDNN's
+  kMatmul,          // left, right from input `first` on
+  kBatchMatmul,     //
+  kMatrixVector,    //
+  kDot,             //
+  kFirstInput,      // one per element of the first input, whatever that is added to: torch's count
+  kElementwise,     // of inputs that are broadcast
+  kReduce,          // of the first input; what comes out is small
+  kPerElement,      // `factor` per element of the first input, of which comes one as large
+  kForeach,         // `factor` per element of the first list
+  kMove,            // no arithmetic: read and written once
+  kFill,            // no arithmetic: written once
+  kConvolution,     // input, weight, bias, stride, padding, dilation, groups
+  kTransposed,      // input, weight, bias, stride, padding, output padding, groups, dilation
+  kAnyConvolution,  // input, weight, bias, stride, padding, dilation, is transposed, …, groups
+  kConvBackward,    // grad_output, input, weight, …, mask at input 10
+  kPool,            // input, kernel, stride, padding; one per output and place of the window
+  kPoolInput,       // one per input
+  kEmbedding,       // table, indices
+  kAttention,       // query, key, value
+  kAttentionBack,   // gradient, query, key, value
+  kRnnLayer,        // input, two weights: oneDNN's
+  kRnnWeights,      // input, list of weights: cuDNN's
 };
 
 struct CostRule {
   std::string_view name;  // without aten::
   CostFormula formula;
-  uint8_t first = 0;   // the input to begin with
-  uint8_t factor = 1;  // operations per element
+  uint8_t first = 0;      // the input to begin with
+  uint8_t factor = 1;     // operations per element
+  bool is_inner = false;  // others that are counted call it too
 };
 
 namespace {
@@ -65,6 +67,8 @@ constexpr auto kRules = std::to_array<CostRule>({
     {"conv_transpose1d", kTransposed},
     {"conv_transpose2d", kTransposed},
     {"conv_transpose3d", kTransposed},
+    {"convolution", kAnyConvolution, 0, 1, true},
+    {"_convolution", kAnyConvolution, 0, 1, true},
     {"convolution_backward", kConvBackward},
     // Attention.
     {"_scaled_dot_product_flash_attention", kAttention},
@@ -362,16 +366,20 @@ std::optional<int64_t> window_count(int64_t input, int64_t size, int64_t stride,
   return room / stride + 1;
 }
 
-std::optional<Work> convolution(const Inputs& inputs) {
+// Where the arguments of a convolution are.
+struct ConvolutionArguments {
+  size_t stride = 3, padding = 4, dilation = 5, groups = 6, output_padding = 5;
+};
+
+std::optional<Work> convolution(const Inputs& inputs, const ConvolutionArguments& at) {
   const Shape* input = inputs.tensor(0);
   const Shape* weight = inputs.tensor(1);
   if (input == nullptr || weight == nullptr || weight->size() < 3) return {};
   const size_t axes = weight->size() - 2;
-  const auto stride = int_list(inputs, 3, axes);
-  const auto padding = int_list(inputs, 4, axes);
-  const auto dilation = int_list(inputs, 5, axes);
-  const uint64_t groups = group_count(inputs, 6);
-  if (!stride || !padding || !dilation || groups == 0) return {};
+  const auto stride = int_list(inputs, at.stride, axes);
+  const auto padding = int_list(inputs, at.padding, axes);
+  const auto dilation = int_list(inputs, at.dilation, axes);
+  if (!stride || !padding || !dilation || group_count(inputs, at.groups) == 0) return {};
   const bool is_batched = input->size() == weight->size();
   if (!is_batched && input->size() + 1 != weight->size()) return {};
   Shape output = *input;
@@ -387,16 +395,16 @@ std::optional<Work> convolution(const Inputs& inputs) {
   return Work{2 * count(output) * count(std::span(*weight).subspan(1)), {output}};
 }
 
-std::optional<Work> transposed_convolution(const Inputs& inputs) {
+std::optional<Work> transposed_convolution(const Inputs& inputs, const ConvolutionArguments& at) {
   const Shape* input = inputs.tensor(0);
   const Shape* weight = inputs.tensor(1);  // input channels, output channels by groups, window
   if (input == nullptr || weight == nullptr || weight->size() < 3) return {};
   const size_t axes = weight->size() - 2;
-  const auto stride = int_list(inputs, 3, axes);
-  const auto padding = int_list(inputs, 4, axes);
-  const auto output_padding = int_list(inputs, 5, axes);
-  const uint64_t groups = group_count(inputs, 6);
-  const auto dilation = int_list(inputs, 7, axes);
+  const auto stride = int_list(inputs, at.stride, axes);
+  const auto padding = int_list(inputs, at.padding, axes);
+  const auto output_padding = int_list(inputs, at.output_padding, axes);
+  const uint64_t groups = group_count(inputs, at.groups);
+  const auto dilation = int_list(inputs, at.dilation, axes);
   const bool is_batched = input->size() == weight->size();
   if (!is_batched && input->size() + 1 != weight->size()) return {};
   Work work{2 * count(*input) * count(std::span(*weight).subspan(1)), {}};
@@ -547,9 +555,14 @@ std::optional<Work> find_work(const CostRule& rule, const Inputs& inputs) {
       if (inputs.all.empty() || inputs.all[0].shapes.empty()) return {};
       return Work{rule.factor * count_all(inputs.all[0].shapes), inputs.all[0].shapes};
     case kConvolution:
-      return convolution(inputs);
+      return convolution(inputs, {});
     case kTransposed:
-      return transposed_convolution(inputs);
+      return transposed_convolution(inputs, {.dilation = 7});
+    case kAnyConvolution: {
+      const ConvolutionArguments at{.groups = 8, .output_padding = 7};
+      const bool is_transposed = inputs.concrete.size() > 6 && inputs.concrete[6] == "True";
+      return is_transposed ? transposed_convolution(inputs, at) : convolution(inputs, at);
+    }
     case kConvBackward:
       return convolution_backward(inputs);
     case kPool:
@@ -604,6 +617,8 @@ const CostRule* find_cost_rule(std::string_view operator_name) {
   });
   return rule == kRules.end() ? nullptr : &*rule;
 }
+
+bool is_counted_within(const CostRule& rule) { return !rule.is_inner; }
 
 OperatorCost count_cost(const CostRule& rule, const OperatorInputTexts& texts) {
   const Inputs inputs = parse_inputs(texts);

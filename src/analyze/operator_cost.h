@@ -41,6 +41,9 @@ struct OperatorCost {
 
 // Null where nothing is known of it. Forms that work in place (aten::add_) go with the others.
 const CostRule* find_cost_rule(std::string_view operator_name);
+// Whether it also counts where another operator calls it that is counted; aten::convolution does
+// not, which aten::conv2d calls.
+bool is_counted_within(const CostRule& rule);
 OperatorCost count_cost(const CostRule& rule, const OperatorInputTexts& texts);
 
 // Bytes of an element by its name in "Input type": 4 of "float", 2 of "c10::BFloat16"; 0: unknown.

@@ -52,6 +52,14 @@ TEST(OperatorCost, OfConvolutionsOfAllKinds) {
             forward);
 }
 
+TEST(OperatorCost, OfAConvolutionThatOnlyTheCompilersCallIsKnownToo) {
+  const char* dims = "[[8,3,8,8],[16,3,3,3],[],[],[],[],[],[],[]]";
+  const char* concrete = R"(["","","","[1, 1]","[1, 1]","[1, 1]","False","[0, 0]","1"])";
+  EXPECT_EQ(flops_of("aten::convolution", dims, concrete), 2u * 8 * 8 * 8 * 3 * 3 * 3 * 16);
+  EXPECT_FALSE(is_counted_within(*find_cost_rule("aten::_convolution")));
+  EXPECT_TRUE(is_counted_within(*find_cost_rule("aten::conv2d")));
+}
+
 TEST(OperatorCost, OfAttentionIsThatOfItsProductsOfMatrices) {
   const char* dims = "[[2,4,10,8],[2,4,12,8],[2,4,12,16]]";
   EXPECT_EQ(flops_of("aten::_scaled_dot_product_flash_attention_for_cpu", dims),

@@ -239,7 +239,8 @@ void OperatorRecords::add_calls() {
   const std::shared_ptr<const Launches> launches = Launches::of(*trace_);
   const OperatorRules rules(*trace_);
   const SliceMemory no_memory;
-  CallRecords calls(*this, rules, !launches->empty());
+  has_device_ = !launches->empty();
+  CallRecords calls(*this, rules, has_device_);
   OperatorWalk walk(rules, *launches, no_memory, calls);
   TraceSliceStream stream(*trace_);
   SliceBlock block;
@@ -253,7 +254,7 @@ void OperatorRecords::add_calls() {
     notes_.push_back("no operators in this trace; stepscope report shows what there is");
     return;
   }
-  if (launches->empty()) notes_.push_back("the device is the CPU: operators run on the host");
+  if (!has_device_) notes_.push_back("the device is the CPU: operators run on the host");
   const auto is_torchs = [&](const OperatorRecord& record) {
     return trace_->string(record.name).starts_with("aten::");
   };
@@ -313,17 +314,24 @@ std::optional<std::vector<Shape>> OperatorRecords::out_shapes(const OperatorReco
 }
 
 bool OperatorRecords::has_input_type(const OperatorRecord& record, std::string_view type) const {
-  if (is_static_) {
-    std::string_view types = text(record, static_profile::kInputTypes, ArgType::kString);
-    while (!types.empty()) {
-      const size_t comma = std::min(types.find(','), types.size());
-      if (types.substr(0, comma) == type) return true;
-      types.remove_prefix(std::min(comma + 1, types.size()));
-    }
-    return false;
-  }
-  const auto types = parse_strings(text(record, "Input type", ArgType::kJson));
+  const std::vector<std::string> types = input_types(record);
   return std::find(types.begin(), types.end(), type) != types.end();
+}
+
+std::vector<std::string> OperatorRecords::input_types(const OperatorRecord& record) const {
+  std::vector<std::string> types;
+  if (!is_static_) {
+    types = parse_strings(text(record, "Input type"));
+    std::erase_if(types, [](const std::string& type) { return element_bytes(type) == 0; });
+    return types;
+  }
+  std::string_view list = text(record, static_profile::kInputTypes, ArgType::kString);
+  while (!list.empty()) {
+    const size_t comma = std::min(list.find(','), list.size());
+    types.emplace_back(list.substr(0, comma));
+    list.remove_prefix(std::min(comma + 1, list.size()));
+  }
+  return types;
 }
 
 }  // namespace stepscope

@@ -51,6 +51,8 @@ class OperatorRecords {
 
   const std::vector<OperatorRecord>& all() const { return records_; }
   bool is_static() const { return is_static_; }
+  // Whether anything was launched on a device.
+  bool has_device() const { return has_device_; }
   const std::vector<std::string>& notes() const { return notes_; }
 
   std::string name(const OperatorRecord& record) const;
@@ -62,19 +64,23 @@ class OperatorRecords {
   std::optional<std::vector<Shape>> out_shapes(const OperatorRecord& record) const;
   // Whether an input is known to be of this type.
   bool has_input_type(const OperatorRecord& record, std::string_view type) const;
+  // The types of tensors among the inputs, as the trace calls them; of static profiles each once.
+  std::vector<std::string> input_types(const OperatorRecord& record) const;
+  // An argument of the operator that is JSON, or "".
+  std::string_view text(const OperatorRecord& record, std::string_view key,
+                        ArgType type = ArgType::kJson) const;
 
  private:
   explicit OperatorRecords(const Trace& trace) : trace_(&trace) {}
 
   void add_static();
   void add_calls();
-  std::string_view text(const OperatorRecord& record, std::string_view key, ArgType type) const;
-
   const Trace* trace_;
   std::vector<OperatorRecord> records_;
   std::vector<OperatorCost> costs_;
   std::vector<std::string> notes_;
   bool is_static_ = false;
+  bool has_device_ = false;
 
   friend class CallRecords;
 };

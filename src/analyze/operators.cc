@@ -89,6 +89,7 @@ class OperatorTable {
     if (dims_->column() == nullptr) dims_.emplace(block, strings, "Input dims", ArgType::kJson);
     concrete_inputs_.emplace(block, strings, "Concrete Inputs", ArgType::kJson);
     call_stacks_.emplace(block, strings, "Call stack", ArgType::kString);
+    if (block.starts_track) costed_until_ns_ = INT64_MIN;
   }
 
   OperatorWalkKey open(const SliceBlock& block, size_t i, LabelId label) {
@@ -97,7 +98,12 @@ class OperatorTable {
     const CostRule* cost_rule = cost_rule_[index(label)];
     std::optional<size_t> dims_at;
     if (by_ == By::kShape || cost_rule != nullptr) dims_at = dims_->find(row);
-    if (cost_rule != nullptr && dims_at) set_flops(key, label, *dims_at, row);
+    const int64_t end_ns = block.start_ns[i] + block.dur_ns(i);
+    const bool is_within = end_ns <= costed_until_ns_;
+    if (cost_rule != nullptr && dims_at && (!is_within || is_counted_within(*cost_rule))) {
+      set_flops(key, label, *dims_at, row);
+      if (key.has_flops && !is_within) costed_until_ns_ = end_ns;
+    }
 
     if (by_ == By::kName) {
       uint32_t& group = label_group_[index(label)];
@@ -228,7 +234,8 @@ class OperatorTable {
   std::vector<const CostRule*> cost_rule_;  // by label
   FlatMap input_ids_;                       // (dims, inputs) to a number
   uint32_t input_count_ = 0;
-  FlatMap flops_ids_;  // (label, inputs) to flops_
+  FlatMap flops_ids_;                    // (label, inputs) to flops_
+  int64_t costed_until_ns_ = INT64_MIN;  // the end of the outermost call that is counted
   std::vector<std::optional<uint64_t>> flops_;
   std::optional<PythonStacks> python_stacks_;
   FlatMap stack_ids_;  // Python's chains to detail

@@ -27,6 +27,25 @@ TEST(Operators, SelfTimeIsWhatDirectChildrenLeave) {
   EXPECT_EQ(int_of(table, "aten::addmm", "mean_host_ns"), 60);
 }
 
+TEST(Operators, FlopsOfAConvolutionAreCountedOnceHoweverManyOperatorsItGoesThrough) {
+  const auto add = [](HandMadeTrace& made, const char* name, int64_t start_ns, int64_t dur_ns) {
+    const SliceRef slice = made.op(name, start_ns, dur_ns);
+    made.set_json(slice, "Input Dims", "[[8,3,8,8],[16,3,3,3],[],[],[],[],[],[],[]]");
+    made.set_json(slice, "Concrete Inputs",
+                  std::string_view(name) == "aten::conv2d"
+                      ? R"(["","","","[1, 1]","[1, 1]","[1, 1]","1"])"
+                      : R"(["","","","[1, 1]","[1, 1]","[1, 1]","False","[0, 0]","1"])");
+  };
+  HandMadeTrace made;
+  add(made, "aten::conv2d", 0, 100);
+  add(made, "aten::convolution", 10, 80);
+  add(made, "aten::convolution", 200, 80);  // of a compiled module
+  const Table table = make(made);
+  const int64_t flops = 2 * 8 * 8 * 8 * 3 * 3 * 3 * 16;
+  EXPECT_EQ(int_of(table, "aten::conv2d", "flops"), flops);
+  EXPECT_EQ(int_of(table, "aten::convolution", "flops"), flops);
+}
+
 TEST(Operators, OnlyChildOfTheSameNameIsOneCallWithItsParent) {
   HandMadeTrace made;
   made.op("aten::empty", 0, 100);

@@ -10,6 +10,7 @@
 #include "export/chrome_json.h"
 #include "export/collapsed.h"
 #include "export/flamegraph.h"
+#include "export/megengine_static.h"
 #include "export/megengine_timeline.h"
 #include "export/memory_flow.h"
 #include "export/memory_timeline_html.h"
@@ -84,6 +85,8 @@ constexpr std::array kFormats = {
                  write_without_options<write_memory_timeline_html>},
     ExportFormat{"megengine", "chrome_timeline.json", "MegEngine's timeline, for Perfetto", true,
                  write_without_options<write_megengine_timeline>},
+    ExportFormat{"megengine-static", "megengine.json", "operators as MegEngine's static profile",
+                 true, write_without_options<write_megengine_static>},
     ExportFormat{"chrome", ".json", "Chrome trace events: Perfetto, chrome://tracing", true,
                  write_without_options<write_chrome>},
     ExportFormat{"timeline", "timeline.svg", "a picture of the timeline, for any browser", false,

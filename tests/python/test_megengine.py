@@ -6,6 +6,7 @@ import pathlib
 import subprocess
 import sys
 import textwrap
+import warnings
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
 from typing import Any
@@ -200,6 +201,76 @@ def test_dump_writes_at_once_and_the_profiler_goes_on(tmp_path: pathlib.Path) ->
         """,
     )
     assert timeline(tmp_path / "profile" / f"{pid}.chrome_timeline.json")
+
+
+def make_net() -> Any:
+    return torch.nn.Sequential(
+        torch.nn.Conv2d(3, 8, 3, padding=1),
+        torch.nn.ReLU(),
+        torch.nn.Flatten(),
+        torch.nn.Linear(8 * 16 * 16, 10),
+    )
+
+
+@pytest.mark.parametrize("way", ["module", "jit", "fx"])
+def test_a_static_profile_has_the_flops_that_one_counts_by_hand(way: str) -> None:
+    from stepscope.megengine import trace
+
+    batch = torch.randn(4, 3, 16, 16)
+    net: Any = make_net()
+    if way == "jit":
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            net = torch.jit.trace(net, batch)
+    elif way == "fx":
+        net = torch.fx.symbolic_trace(net)
+    step = trace(net, profiling=True)
+    for _ in range(2):
+        expected = step(batch)
+    assert expected.shape == (4, 10)
+    profile = step.get_profile()
+    operators = profile["graph_exec"]["operator"]
+    footprints = profile["profiler"]["opr_footprint"]
+    flops = {operators[i]["type"]: footprints[i]["computation"] for i in operators}
+    name = "aten::_convolution" if way == "jit" else "aten::conv2d"
+    assert flops[name] == 2 * (4 * 8 * 16 * 16) * 3 * 3 * 3
+    assert flops["aten::addmm"] == 2 * 4 * (8 * 16 * 16) * 10
+    convolution = next(i for i in operators if operators[i]["type"] == name)
+    assert footprints[convolution]["in_shapes"] == [[4, 3, 16, 16], [8, 3, 3, 3], [8]]
+    assert footprints[convolution]["out_shapes"] == [[4, 8, 16, 16]]
+    inputs = [profile["graph_exec"]["var"][i] for i in operators[convolution]["input"]]
+    assert {var["mem_plan"]["layout"]["dtype"] for var in inputs} == {"Float32"}
+    for times in profile["profiler"]["device"][convolution].values():
+        assert times["start"] <= times["kern"] <= times["end"]
+
+
+def test_a_static_profile_is_analyzed_like_megengines_own(
+    tmp_path: pathlib.Path, stepscope: Any
+) -> None:
+    from stepscope.megengine import trace
+
+    @trace(symbolic=True, profiling=True)  # type: ignore[misc]
+    def forward(batch: Any) -> Any:
+        return net(batch)
+
+    net = make_net()
+    forward(torch.randn(4, 3, 16, 16))
+    path = tmp_path / "profile.json"
+    path.write_text(json.dumps(forward.get_profile()))
+    printed = stepscope(
+        "analyze", path, "--type", "aten::conv2d", "--input-dtype", "Float32", check=True
+    ).stdout
+    assert "442.37" in printed
+    assert "{4,8,16,16}" in printed
+
+
+def test_what_was_not_profiled_has_no_profile() -> None:
+    from stepscope.megengine import trace
+
+    plain = trace(lambda: 7)
+    assert plain() == 7
+    with pytest.raises(RuntimeError, match="profiling=True"):
+        plain.get_profile()
 
 
 def test_bad_arguments_are_named() -> None:
