@@ -2,13 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdio>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <utility>
 
 #include "export/export.h"
+#include "export/text_for_tests.h"
 #include "trace/trace_builder.h"
 
 namespace stepscope {
@@ -34,22 +32,13 @@ class SmallTraining {
     if (!key.empty()) trace.set_metadata(key, value);
     const std::string path = ::testing::TempDir() + "megengine_timeline_test.json";
     EXPECT_TRUE(write_megengine_timeline(trace, path).ok());
-    std::ifstream file(path);
-    std::string text{std::istreambuf_iterator<char>(file), {}};
-    std::remove(path.c_str());
-    return text;
+    return take_text(path);
   }
 
  private:
   TraceBuilder builder_;
   TrackId thread_;
 };
-
-size_t count_of(std::string_view text, std::string_view part) {
-  size_t count = 0;
-  for (size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++count;
-  return count;
-}
 
 void add_step(SmallTraining& made) {
   made.add("nn.Module: layer.conv1 (Conv2d)", 0, 5'000, SliceKind::kAnnotation);

@@ -2,13 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdio>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <utility>
 
 #include "export/export.h"
+#include "export/text_for_tests.h"
 #include "trace/trace_builder.h"
 
 namespace stepscope {
@@ -41,16 +39,7 @@ std::string picture_of(const Trace& trace, std::vector<std::string>* left_out = 
   const auto written = write_memory_flow(trace, path);
   EXPECT_TRUE(written.ok()) << written.status().message();
   if (written.ok() && left_out != nullptr) *left_out = *written;
-  std::ifstream file(path);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  std::remove(path.c_str());
-  return text;
-}
-
-size_t count_of(std::string_view text, std::string_view part) {
-  size_t count = 0;
-  for (size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++count;
-  return count;
+  return take_text(path);
 }
 
 TEST(MemoryFlow, HasABoxForEachPieceOfMemoryWithItsNameSizeAndLife) {

@@ -2,14 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdio>
-#include <fstream>
-#include <iterator>
 #include <limits>
 #include <string>
 #include <utility>
 
 #include "export/export.h"
+#include "export/text_for_tests.h"
 #include "export/timeline_layout.h"
 #include "trace/trace_builder.h"
 
@@ -41,18 +39,7 @@ std::string picture_of(const Trace& trace) {
   const std::string path = ::testing::TempDir() + "timeline_svg_test.svg";
   const auto left_out = write_timeline_svg(trace, path);
   EXPECT_TRUE(left_out.ok());
-  std::ifstream file(path);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  std::remove(path.c_str());
-  return text;
-}
-
-size_t count_of(std::string_view text, std::string_view part) {
-  size_t count = 0;
-  for (size_t at = text.find(part); at != std::string_view::npos; at = text.find(part, at + 1)) {
-    ++count;
-  }
-  return count;
+  return take_text(path);
 }
 
 TEST(TimelineLayout, ShortSlicesOfABucketAreOneBox) {
