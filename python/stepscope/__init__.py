@@ -13,6 +13,7 @@ from stepscope._core import TraceError, __version__
 TYPE_CHECKING = False  # typing's own would have to be imported
 if TYPE_CHECKING:
     from stepscope._arguments import add_arguments, from_args
+    from stepscope._autostart import autostart
     from stepscope._findings import Finding
     from stepscope._profile import epoch, profile, record_function, step
     from stepscope._record_library import get_include, get_library
@@ -27,6 +28,7 @@ __all__ = [
     "TraceError",
     "__version__",
     "add_arguments",
+    "autostart",
     "epoch",
     "from_args",
     "get_include",
@@ -44,6 +46,7 @@ _MODULES = {
     "Table": "_table",
     "Trace": "_trace",
     "add_arguments": "_arguments",
+    "autostart": "_autostart",
     "epoch": "_profile",
     "from_args": "_arguments",
     "get_include": "_record_library",

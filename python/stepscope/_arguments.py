@@ -79,4 +79,6 @@ def from_args(args: argparse.Namespace) -> contextlib.AbstractContextManager[Any
     """
     if not args.profile:
         return contextlib.nullcontext()
-    return profile(args.profile_dir, steps=args.profile_steps, mode=args.profile_mode)
+    recorded = profile(args.profile_dir, steps=args.profile_steps, mode=args.profile_mode)
+    recorded._options.has_index = True
+    return recorded

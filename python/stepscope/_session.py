@@ -41,6 +41,7 @@ class Options:
         mode: str = "trace",
         hz: float = 0,
         sampler_note: str = "",
+        has_index: bool = False,
     ) -> None:
         self.folder = folder
         self.c_calls = c_calls
@@ -59,6 +60,7 @@ class Options:
         self.mode = mode  # "trace": every call. "sample": stacks, and marks of steps
         self.hz = hz  # of a sampler in this process; 0: there is none, or one outside
         self.sampler_note = sampler_note
+        self.has_index = has_index  # the folder's index.json is kept up to date
 
 
 class Session:
@@ -89,6 +91,10 @@ class Session:
     def stop(self) -> None:
         self._stop_recording()
         self._stop_tracing()
+        if self.options.has_index:
+            from stepscope import _index
+
+            _index.update(self.folder)
 
     def step(self) -> None:
         """A training step ends here, says the program."""
