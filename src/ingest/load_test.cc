@@ -138,8 +138,9 @@ TEST(Load, ReadsMegEnginesStaticProfile) {
     EXPECT_EQ(slice_as_text(trace, row), "fc.ADD 9727000+1000");
     EXPECT_EQ(args_of(trace, SliceId{row}),
               (std::vector<std::string>{"computation=40", "id=78", "in_shapes=[[4,10],[10]]",
-                                        "kern_ns=0", "memory=360", "out_shapes=[[4,10]]",
-                                        R"(param={"mode":"ADD"})", "type='Elemwise'"}));
+                                        "kern_ns=0", "memory=360", "opr_place=1",
+                                        "out_shapes=[[4,10]]", R"(param={"mode":"ADD"})",
+                                        "type='Elemwise'"}));
   }
 }
 
