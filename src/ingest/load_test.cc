@@ -136,11 +136,11 @@ TEST(Load, ReadsMegEnginesStaticProfile) {
     if (trace.string(label.name) != "fc.ADD" || label.kind != SliceKind::kKernel) continue;
     EXPECT_EQ(trace.string(label.category), "Elemwise");
     EXPECT_EQ(slice_as_text(trace, row), "fc.ADD 9727000+1000");
-    EXPECT_EQ(args_of(trace, SliceId{row}),
-              (std::vector<std::string>{"computation=40", "id=78", "in_shapes=[[4,10],[10]]",
-                                        "kern_ns=0", "memory=360", "opr_place=1",
-                                        "out_shapes=[[4,10]]", R"(param={"mode":"ADD"})",
-                                        "type='Elemwise'"}));
+    EXPECT_EQ(
+        args_of(trace, SliceId{row}),
+        (std::vector<std::string>{"computation=40", "id=78", "in_shapes=[[4,10],[10]]", "kern_ns=0",
+                                  "memory=360", "opr_place=1", "out_shapes=[[4,10]]",
+                                  R"(param={"mode":"ADD"})", "type='Elemwise'"}));
   }
 }
 
