@@ -49,14 +49,14 @@ PYTEST_PARTS := pytest-wheel pytest-viewer pytest-frameworks $(OTHER_PYTHONS:%=p
 .PHONY: test
 test:  ## Lint; release, ASan and UBSan tests; 10 s per fuzzer; golden, CLI, Python, wheel, browser, TensorFlow tests
 	@rm -rf $(RESULTS) && mkdir -p $(RESULTS)
-	@$(MAKE) lint build build-asan build-fuzz
+	@$(MAKE) lint build build-asan
 	@$(SIDE_BY_SIDE) FUZZ_SECONDS=10 pytest-release $(PYTEST_PARTS) ctest-release ctest-asan vitest fuzz
 	@$(VENV)/bin/python scripts/test_summary.py $(RESULTS)
 
 .PHONY: test-all
 test-all:  ## The same, and TSan, 3 minutes per fuzzer, heavy live tests, TensorBoard, TensorFlow, JAX
 	@rm -rf $(RESULTS) && mkdir -p $(RESULTS)
-	@$(MAKE) lint build build-asan build-fuzz build-tsan build-benchmarks
+	@$(MAKE) lint build build-asan build-tsan build-benchmarks
 	@$(MAKE) fuzz FUZZ_SECONDS=180
 	@$(SIDE_BY_SIDE) ctest-release ctest-asan ctest-tsan vitest $(PYTEST_PARTS)
 	@$(MAKE) pytest-all pytest-tensorboard pytest-frameworks-all
@@ -125,7 +125,7 @@ build-benchmarks: build-release
 	cmake --build --preset release --parallel $(JOBS) --target benchmarks
 
 .PHONY: fuzz
-fuzz: setup build-fuzz  ## Run every fuzzer for FUZZ_SECONDS (60)
+fuzz: setup build-asan  ## Run every fuzzer for FUZZ_SECONDS (60)
 	@JOBS=$(JOBS) scripts/fuzz $(FUZZ_SECONDS)
 
 .PHONY: lint

@@ -1,3 +1,34 @@
+# How many files of a layer the compiler takes at a time: what they include is then read once, which is
+# most of the work. Names in unnamed namespaces must therefore differ within a layer. For work on a few
+# files: cmake -DSTEPSCOPE_BATCH=1.
+set(STEPSCOPE_BATCH 8 CACHE STRING "How many files are compiled together")
+
+# stepscope_batches(<variable> <name> <file>...): puts files into the variable that include the given ones,
+# by paths relative to src/, so that ccache knows them in every checkout.
+function(stepscope_batches variable name)
+  set(files ${ARGN})
+  set(alone ${files})
+  list(FILTER alone INCLUDE REGEX "/advise/rules/")  # small, and alike down to their names
+  list(FILTER files EXCLUDE REGEX "/advise/rules/")
+  if(STEPSCOPE_BATCH LESS_EQUAL 1)
+    set(${variable} ${files} ${alone} PARENT_SCOPE)
+    return()
+  endif()
+  set(batches ${alone})
+  set(number 0)
+  while(files)
+    list(SUBLIST files 0 ${STEPSCOPE_BATCH} batch)
+    list(REMOVE_ITEM files ${batch})
+    list(TRANSFORM batch REPLACE "^${PROJECT_SOURCE_DIR}/src/(.*)$" "#include \"\\1\"\n")
+    string(CONCAT text ${batch})
+    set(file ${PROJECT_BINARY_DIR}/batches/${name}_${number}.cc)
+    file(CONFIGURE OUTPUT ${file} CONTENT "${text}" @ONLY)
+    list(APPEND batches ${file})
+    math(EXPR number "${number} + 1")
+  endwhile()
+  set(${variable} ${batches} PARENT_SCOPE)
+endfunction()
+
 # stepscope_layer(<layer> [DIR <folder>] [USES <layer>...] [LIBS <target>...] [MAIN <executable>])
 #
 # Makes the library stepscope_<layer> from src/<layer>/**.cc and the test executable <layer>_test from
@@ -20,6 +51,8 @@ function(stepscope_layer layer)
   list(FILTER sources EXCLUDE REGEX "/collect/python/")  # includes Python.h: PythonExtension.cmake
   list(FILTER sources EXCLUDE REGEX "/collect/torch/")  # built for each PyTorch: _build_torch.py
   list(TRANSFORM arg_USES PREPEND stepscope_)
+  stepscope_batches(sources ${layer} ${sources})
+  stepscope_batches(tests ${layer}_test ${tests})
 
   set(library stepscope_${layer})
   if(sources)
@@ -42,9 +75,9 @@ function(stepscope_layer layer)
 
   if(STEPSCOPE_TESTS AND tests)
     add_executable(${layer}_test ${tests})
-    # -O3 would double the time to compile the tests, and it is the library that they test.
-    target_compile_options(${layer}_test PRIVATE
-      ${STEPSCOPE_WARNINGS} $<$<CONFIG:RelWithDebInfo>:-O1>)
+    # Optimising would double the time to compile the tests, and it is the library that they test.
+    target_compile_options(${layer}_test PRIVATE ${STEPSCOPE_WARNINGS}
+      $<IF:$<CONFIG:RelWithDebInfo>,-O1,-O0>)
     target_link_libraries(${layer}_test PRIVATE ${library} ${arg_LIBS} GTest::gtest_main)
     gtest_discover_tests(${layer}_test
       TEST_PREFIX ${layer}/ WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} DISCOVERY_MODE PRE_TEST

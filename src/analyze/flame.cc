@@ -14,9 +14,7 @@ namespace stepscope {
 namespace {
 
 using Node = PathTree::Node;
-constexpr uint32_t kRoot = PathTree::kRoot;
 constexpr uint32_t kNoNode = UINT32_MAX;
-constexpr uint32_t kNoFunction = UINT32_MAX;
 
 double valid_least(double least) { return least > 0 ? std::min(least, 1.0) : 0; }
 
@@ -37,11 +35,11 @@ std::vector<uint32_t> choose_rows(const std::vector<Node>& nodes,
     is_above = true;
   }
   // Those that stay, as a tree of their own.
-  std::vector<uint32_t> kept = {kRoot};
+  std::vector<uint32_t> kept = {PathTree::kRoot};
   std::vector<Node> small(1);
   std::vector<int64_t> order_weights = {0};
   std::vector<uint32_t> place(nodes.size(), kNoNode);
-  place[kRoot] = kRoot;
+  place[PathTree::kRoot] = PathTree::kRoot;
   constexpr double kScale = 1e15;  // weights are fractions
   for (uint32_t id = 1; id < nodes.size(); ++id) {
     const bool is_heavy = is_above ? weights[id] > least_weight : weights[id] >= least_weight;
@@ -67,7 +65,7 @@ class Renumbering {
       : rows_(nodes, -1), functions_(functions, kNoFunction) {}
 
   int32_t parent_row(const Node& node) const {
-    return node.parent == kRoot ? -1 : rows_[node.parent];
+    return node.parent == PathTree::kRoot ? -1 : rows_[node.parent];
   }
   void set_row(uint32_t node, size_t row) { rows_[node] = static_cast<int32_t>(row); }
   uint32_t function(uint32_t old, const std::vector<FlameFunction>& from,
@@ -119,7 +117,7 @@ struct SideSums {
 SideSums add_side(const FlameStacks& stacks, const std::vector<uint32_t>& functions,
                   PathTree& tree) {
   SideSums sums;
-  std::vector<uint32_t> place(stacks.nodes.size(), kRoot);
+  std::vector<uint32_t> place(stacks.nodes.size(), PathTree::kRoot);
   for (uint32_t id = 1; id < stacks.nodes.size(); ++id) {
     const Node& node = stacks.nodes[id];
     place[id] = tree.child(place[node.parent], functions[node.function]);

@@ -11,7 +11,6 @@ namespace stepscope {
 namespace {
 
 using Node = PathTree::Node;
-constexpr uint32_t kRoot = PathTree::kRoot;
 
 class EdgeStacks {
  public:
@@ -55,11 +54,11 @@ class EdgeStacks {
     stacks_.nodes.push_back(
         {.parent = parent,
          .function = function,
-         .depth = parent == kRoot ? 0 : stacks_.nodes[parent].depth + 1,
+         .depth = parent == PathTree::kRoot ? 0 : stacks_.nodes[parent].depth + 1,
          .calls = calls,
          .total_ns = total_ns,
          .children_ns = subtract_saturating(total_ns, std::min(total_ns, self_ns))});
-    if (parent == kRoot) add_to(stacks_.nodes[kRoot].children_ns, total_ns);
+    if (parent == PathTree::kRoot) add_to(stacks_.nodes[PathTree::kRoot].children_ns, total_ns);
     return static_cast<uint32_t>(stacks_.nodes.size() - 1);
   }
 
@@ -68,7 +67,7 @@ class EdgeStacks {
     const bool inverted = options_.inverted;
     const int64_t total_ns = total_ns_[focus];
     const uint32_t top =
-        add_node(kRoot, focus, total_ns, inverted ? total_ns : cost.self_ns, cost.calls);
+        add_node(PathTree::kRoot, focus, total_ns, inverted ? total_ns : cost.self_ns, cost.calls);
     for (const CallGraph::Edge& edge : graph_.edges) {
       if (edge.caller == edge.callee) continue;  // its own time has it already
       const CallCost& part = edge.cost;
@@ -83,15 +82,15 @@ class EdgeStacks {
 
   // Each function's own time, and for whom it was spent.
   void add_own_times() {
-    std::vector<uint32_t> tops(graph_.functions.size(), kRoot);
+    std::vector<uint32_t> tops(graph_.functions.size(), PathTree::kRoot);
     for (uint32_t id = 0; id < graph_.functions.size(); ++id) {
       const CallCost& cost = graph_.functions[id].cost;
       if (!graph_.functions[id].is_only_caller) {
-        tops[id] = add_node(kRoot, id, cost.self_ns, cost.self_ns, cost.calls);
+        tops[id] = add_node(PathTree::kRoot, id, cost.self_ns, cost.self_ns, cost.calls);
       }
     }
     for (const CallGraph::Edge& edge : graph_.edges) {
-      if (tops[edge.callee] == kRoot) continue;
+      if (tops[edge.callee] == PathTree::kRoot) continue;
       Node& top = stacks_.nodes[tops[edge.callee]];
       add_to(top.children_ns, edge.cost.self_ns);
       add_node(tops[edge.callee], edge.caller, edge.cost.self_ns, edge.cost.self_ns,
@@ -116,7 +115,7 @@ class EdgeStacks {
   }
 
   bool is_on_path(uint32_t node, uint32_t function) const {
-    for (; node != kRoot; node = stacks_.nodes[node].parent) {
+    for (; node != PathTree::kRoot; node = stacks_.nodes[node].parent) {
       if (stacks_.nodes[node].function == function) return true;
     }
     return false;
@@ -133,7 +132,7 @@ class EdgeStacks {
     std::priority_queue<std::pair<int64_t, uint32_t>> open;  // total, node
     for (const uint32_t top : find_tops()) {
       const CallCost& cost = graph_.functions[top].cost;
-      const uint32_t id = add_node(kRoot, top, total_ns_[top], cost.self_ns, cost.calls);
+      const uint32_t id = add_node(PathTree::kRoot, top, total_ns_[top], cost.self_ns, cost.calls);
       open.emplace(total_ns_[top], id);
     }
     const double least_ns = std::max(1.0, options_.least * static_cast<double>(stacks_.total_ns()));

@@ -9,8 +9,6 @@ namespace stepscope {
 namespace {
 
 using Node = PathTree::Node;
-constexpr uint32_t kRoot = PathTree::kRoot;
-constexpr uint32_t kNoFunction = UINT32_MAX;
 
 // A node of stacks that are added one by one: its own time is what no child takes.
 void add_time(PathTree& tree, uint32_t id, int64_t ns, uint64_t calls) {
@@ -62,10 +60,11 @@ std::vector<Place> find_places(const std::vector<Node>& nodes, uint32_t function
 std::vector<Node> build_focused(const std::vector<Node>& nodes, uint32_t function) {
   const std::vector<Place> places = find_places(nodes, function);
   PathTree tree;
-  std::vector<uint32_t> moved(nodes.size(), kRoot);
+  std::vector<uint32_t> moved(nodes.size(), PathTree::kRoot);
   for (uint32_t id = 1; id < nodes.size(); ++id) {
     if (places[id] == Place::kOutside) continue;
-    const uint32_t parent = places[id] == Place::kOutermost ? kRoot : moved[nodes[id].parent];
+    const uint32_t parent =
+        places[id] == Place::kOutermost ? PathTree::kRoot : moved[nodes[id].parent];
     moved[id] = tree.child(parent, nodes[id].function);
     add_time(tree, moved[id], nodes[id].total_ns, nodes[id].calls);
   }
@@ -110,9 +109,9 @@ std::vector<Node> build_inverted(const std::vector<Node>& nodes, uint32_t focus,
     const uint64_t calls = leaf.calls - std::min(leaf.calls, passed_on[id]);
     const int64_t ns = has_focus ? leaf.total_ns : std::max<int64_t>(0, leaf.self_ns());
     if (is_leaf[id] == 0 || (ns == 0 && calls == 0)) continue;
-    uint32_t at = kRoot;
+    uint32_t at = PathTree::kRoot;
     uint32_t levels = 0;
-    for (uint32_t from = id; from != kRoot; from = nodes[from].parent) {
+    for (uint32_t from = id; from != PathTree::kRoot; from = nodes[from].parent) {
       if (cut_at_level != 0 && levels++ == cut_at_level) break;
       at = tree.child(at, nodes[from].function);
       add_time(tree, at, ns, calls);

@@ -12,6 +12,8 @@
 
 namespace stepscope {
 
+constexpr uint32_t kNoFunction = UINT32_MAX;
+
 struct FlameStacks {
   std::vector<PathTree::Node> nodes{1};  // the root; parents come before their children
   std::vector<FlameFunction> functions;

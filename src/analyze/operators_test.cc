@@ -6,7 +6,7 @@
 namespace stepscope {
 namespace {
 
-Table make(HandMadeTrace& made, std::string by = "") {
+Table make_operators(HandMadeTrace& made, std::string by = "") {
   const Trace trace = made.build();
   TableOptions options;
   options.by = std::move(by);
@@ -20,7 +20,7 @@ TEST(Operators, SelfTimeIsWhatDirectChildrenLeave) {
   made.op("aten::linear", 0, 100);
   made.op("aten::addmm", 10, 60);
   made.op("aten::expand", 20, 10);
-  const Table table = make(made);
+  const Table table = make_operators(made);
   EXPECT_EQ(int_of(table, "aten::linear", "self_host_ns"), 40);
   EXPECT_EQ(int_of(table, "aten::linear", "total_host_ns"), 100);
   EXPECT_EQ(int_of(table, "aten::addmm", "self_host_ns"), 50);
@@ -40,7 +40,7 @@ TEST(Operators, FlopsOfAConvolutionAreCountedOnceHoweverManyOperatorsItGoesThrou
   add(made, "aten::conv2d", 0, 100);
   add(made, "aten::convolution", 10, 80);
   add(made, "aten::convolution", 200, 80);  // of a compiled module
-  const Table table = make(made);
+  const Table table = make_operators(made);
   const int64_t flops = 2 * 8 * 8 * 8 * 3 * 3 * 3 * 16;
   EXPECT_EQ(int_of(table, "aten::conv2d", "flops"), flops);
   EXPECT_EQ(int_of(table, "aten::convolution", "flops"), flops);
@@ -52,7 +52,7 @@ TEST(Operators, OnlyChildOfTheSameNameIsOneCallWithItsParent) {
   made.op("aten::empty", 10, 80);
   made.op("aten::empty", 20, 60);
   made.op("aten::resize_", 30, 10);
-  const Table table = make(made);
+  const Table table = make_operators(made);
   EXPECT_EQ(int_of(table, "aten::empty", "calls"), 1);
   EXPECT_EQ(int_of(table, "aten::empty", "total_host_ns"), 100);
   EXPECT_EQ(int_of(table, "aten::empty", "self_host_ns"), 90);
@@ -63,7 +63,7 @@ TEST(Operators, ChildOfTheSameNameWithSiblingsIsACallOfItsOwn) {
   made.op("aten::copy_", 0, 100);
   made.op("aten::copy_", 10, 20);
   made.op("aten::empty", 40, 20);
-  const Table table = make(made);
+  const Table table = make_operators(made);
   EXPECT_EQ(int_of(table, "aten::copy_", "calls"), 2);
   EXPECT_EQ(int_of(table, "aten::copy_", "total_host_ns"), 120);
   EXPECT_EQ(int_of(table, "aten::copy_", "self_host_ns"), 80);
@@ -75,7 +75,7 @@ TEST(Operators, DeviceTimeGoesToTheInnermostOperatorOfTheLaunch) {
   made.op("aten::addmm", 10, 60);
   made.launch(20, 5, 7);
   made.kernel("volta_h884gemm", 500, 1000, 7);
-  const Table table = make(made);
+  const Table table = make_operators(made);
   EXPECT_EQ(int_of(table, "aten::addmm", "self_device_ns"), 1000);
   EXPECT_EQ(int_of(table, "aten::linear", "self_device_ns"), 0);
   EXPECT_EQ(int_of(table, "aten::linear", "total_device_ns"), 1000);
@@ -89,7 +89,7 @@ TEST(Operators, WithoutRuntimeCallsDeviceWorkIsFoundByExternalId) {
   made.set_int(made.op("aten::mm", 0, 100), "External id", 17);
   const SliceRef kernel = made.kernel("volta_sgemm", 500, 1000, 7);
   made.set_int(kernel, "External id", 17);
-  EXPECT_EQ(int_of(make(made), "aten::mm", "self_device_ns"), 1000);
+  EXPECT_EQ(int_of(make_operators(made), "aten::mm", "self_device_ns"), 1000);
 }
 
 TEST(Operators, AnnotationsStepsAndPythonAreRowsAsInKeyAverages) {
@@ -99,7 +99,7 @@ TEST(Operators, AnnotationsStepsAndPythonAreRowsAsInKeyAverages) {
   made.python("train.py(3): f", 15, 30);
   made.op("aten::mm", 20, 20);
   made.step("ProfilerStep#2", 100, 100);
-  const Table table = make(made);
+  const Table table = make_operators(made);
   EXPECT_EQ(int_of(table, "ProfilerStep*", "calls"), 2);
   EXPECT_EQ(int_of(table, "ProfilerStep*", "self_host_ns"), 150);
   EXPECT_EQ(int_of(table, "forward", "self_host_ns"), 20);
@@ -111,7 +111,7 @@ TEST(Operators, BookkeepingOfTheProfilerIsLookedThrough) {
   made.annotation("forward", 0, 100);
   made.op("profiler::_record_function_enter_new", 0, 10);
   made.op("aten::zeros", 2, 5);
-  const Table table = make(made);
+  const Table table = make_operators(made);
   EXPECT_EQ(find_row(table, "name", "profiler::_record_function_enter_new"), SIZE_MAX);
   EXPECT_EQ(int_of(table, "forward", "self_host_ns"), 95);
 }
@@ -125,7 +125,7 @@ TEST(Operators, OldTracesCountAsTensorBoardDid) {
   made.op("aten::add_", 70, 40);
   made.launch(80, 10, 3);
   made.kernel("add_kernel", 90, 5, 3);
-  const Table table = make(made);
+  const Table table = make_operators(made);
   EXPECT_EQ(table.rows(), 2u);
   EXPECT_EQ(int_of(table, "aten::add_", "self_host_ns"), 30);
   EXPECT_EQ(int_of(table, "aten::add_", "self_device_ns"), 5);
@@ -138,7 +138,7 @@ TEST(Operators, ByShapeTellsCallsApartByTheirInputs) {
   made.set_json(made.op("aten::mm", 10, 10), "Input Dims", "[[8, 16], [16, 4]]");
   made.set_json(made.op("aten::mm", 20, 10), "Input Dims", "[[1,2],[2,3]]");
   made.op("aten::mm", 30, 10);
-  const Table table = make(made, "shape");
+  const Table table = make_operators(made, "shape");
   ASSERT_EQ(table.rows(), 3u);
   const size_t row = find_row(table, "input_shapes", "[[8, 16], [16, 4]]");
   EXPECT_EQ(int_at(table, "calls", row), 2);
@@ -152,7 +152,7 @@ TEST(Operators, ByStackUsesTheCallStackOrThePythonCallsAround) {
   made.python("b.py(9): <module>", 20, 100);
   made.python("b.py(1): g", 30, 50);
   made.op("aten::mm", 40, 10);
-  const Table table = make(made, "stack");
+  const Table table = make_operators(made, "stack");
   EXPECT_EQ(int_at(table, "calls", find_row(table, "stack", "a.py(1): f;a.py(9): <module>")), 1);
   EXPECT_NE(find_row(table, "stack", "b.py(1): g;b.py(9): <module>"), SIZE_MAX);
 }
@@ -211,7 +211,7 @@ TEST(Operators, ThatWereSampledAreScaledToTheWhole) {
   made.set_json(made.op("aten::mm", 1010, 60), "Input Dims", "[[2, 3], [3, 4]]");
   made.allocate(1020, 64);
   add_sampling(made);
-  const Table table = make(made);
+  const Table table = make_operators(made);
   EXPECT_EQ(int_of(table, "aten::mm", "calls"), 10);
   EXPECT_EQ(int_of(table, "aten::mm", "total_host_ns"), 600);
   EXPECT_EQ(int_of(table, "aten::mm", "mean_host_ns"), 60) << "of one call";
@@ -229,7 +229,7 @@ TEST(Operators, WhatIsRecordedAllTheTimeIsNotScaled) {
   made.op("aten::mm", 210, 10);
   made.allocate(5000, 64);  // in an operator that was not recorded, for all we know
   add_sampling(made);
-  const Table table = make(made);
+  const Table table = make_operators(made);
   EXPECT_EQ(int_of(table, "a.py(1): f", "total_host_ns"), 500);
   EXPECT_EQ(int_of(table, "Optimizer.step#SGD.step", "calls"), 10);
   EXPECT_EQ(find_row(table, "name", "[memory]"), SIZE_MAX);
@@ -242,7 +242,7 @@ TEST(Operators, MemoryGoesToTheInnermostCallAndUpwards) {
   made.allocate(15, 4096);
   made.allocate(50, -96);
   made.allocate(500, 64);
-  const Table table = make(made);
+  const Table table = make_operators(made);
   EXPECT_EQ(int_of(table, "aten::empty", "self_memory_bytes"), 4096);
   EXPECT_EQ(int_of(table, "aten::linear", "self_memory_bytes"), -96);
   EXPECT_EQ(int_of(table, "aten::linear", "memory_bytes"), 4000);
@@ -278,7 +278,7 @@ TEST(Operators, RangeAndUnknownGroupingAreChecked) {
 TEST(Operators, TraceWithoutOperatorsSaysSo) {
   HandMadeTrace made;
   made.python("a.py(1): f", 0, 10);
-  const Table table = make(made);
+  const Table table = make_operators(made);
   EXPECT_EQ(table.rows(), 0u);
   EXPECT_EQ(table.notes.size(), 1u);
 }

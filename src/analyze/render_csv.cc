@@ -25,7 +25,7 @@ void append_field(std::string& out, std::string_view text) {
   out += '"';
 }
 
-void append_cell(std::string& out, const Column& column, size_t row) {
+void append_csv_cell(std::string& out, const Column& column, size_t row) {
   if (column.is_null(row)) return;
   char digits[32];
   std::to_chars_result end{};
@@ -61,7 +61,7 @@ void render_csv(const Table& table, const TextSink& sink) {
     for (const Column& column : table.columns()) {
       if (!first) out += ',';
       first = false;
-      append_cell(out, column, row);
+      append_csv_cell(out, column, row);
     }
     out += "\r\n";
     chunks.end_row();

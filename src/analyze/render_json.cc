@@ -18,7 +18,7 @@ void append_number(std::string& out, Number value) {
   out.append(digits, end);
 }
 
-void append_cell(std::string& out, const Column& column, size_t row) {
+void append_json_cell(std::string& out, const Column& column, size_t row) {
   if (column.is_null(row)) {
     out += "null";
     return;
@@ -133,7 +133,7 @@ void render_json(const Table& table, const TextSink& sink) {
     for (const Column& column : table.columns()) {
       if (!first) out += ", ";
       first = false;
-      append_cell(out, column, row);
+      append_json_cell(out, column, row);
     }
     out += ']';
     chunks.end_row();

@@ -5,7 +5,7 @@
 namespace stepscope {
 namespace {
 
-Table make_table() {
+Table make_unordered_table() {
   Table table("kernels");
   Column& name = table.add("name", ColumnType::kString);
   Column& calls = table.add("calls", ColumnType::kInt, Unit::kCount);
@@ -45,7 +45,7 @@ std::string names(const Table& table) {
 }
 
 TEST(SortRows, NumbersAreDescendingAndStableByDefaultAndNullsComeLast) {
-  Table table = make_table();
+  Table table = make_unordered_table();
   ASSERT_TRUE(sort_rows(table, "calls").ok());
   EXPECT_EQ(names(table), "bacd");
   ASSERT_TRUE(sort_rows(table, "+calls").ok());
@@ -53,7 +53,7 @@ TEST(SortRows, NumbersAreDescendingAndStableByDefaultAndNullsComeLast) {
 }
 
 TEST(SortRows, StringsAreAscendingByDefault) {
-  Table table = make_table();
+  Table table = make_unordered_table();
   ASSERT_TRUE(sort_rows(table, "name").ok());
   EXPECT_EQ(names(table), "abcd");
   ASSERT_TRUE(sort_rows(table, "-name").ok());
@@ -61,7 +61,7 @@ TEST(SortRows, StringsAreAscendingByDefault) {
 }
 
 TEST(SortRows, UnknownColumnIsAnErrorThatListsTheColumns) {
-  Table table = make_table();
+  Table table = make_unordered_table();
   EXPECT_EQ(sort_rows(table, "-speed").message(),
             "--sort: the view 'kernels' has no column 'speed'; there are: name, calls, share");
 }
@@ -73,13 +73,13 @@ TEST(SortRows, TreeKeepsChildrenBelowTheirParent) {
 }
 
 TEST(FilterRows, KeepsMatchesOfTheNameColumn) {
-  Table table = make_table();
+  Table table = make_unordered_table();
   ASSERT_TRUE(filter_rows(table, "^[ab]$").ok());
   EXPECT_EQ(names(table), "ba");
 }
 
 TEST(FilterRows, BadExpressionIsAnError) {
-  Table table = make_table();
+  Table table = make_unordered_table();
   EXPECT_FALSE(filter_rows(table, "a(").ok());
 }
 
@@ -90,14 +90,14 @@ TEST(FilterRows, TreeKeepsTheWayToAMatchAndWhatIsBelowIt) {
 }
 
 TEST(LimitRows, KeepsTheFirstRowsAndSaysHowManyThereWere) {
-  Table table = make_table();
+  Table table = make_unordered_table();
   limit_rows(table, 2);
   EXPECT_EQ(names(table), "bc");
   EXPECT_EQ(table.rows_before_limit, 4u);
 }
 
 TEST(LimitRows, ZeroKeepsAll) {
-  Table table = make_table();
+  Table table = make_unordered_table();
   limit_rows(table, 0);
   EXPECT_EQ(table.rows(), 4u);
   EXPECT_EQ(table.rows_before_limit, 4u);

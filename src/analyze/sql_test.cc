@@ -8,7 +8,7 @@
 namespace stepscope {
 namespace {
 
-Trace make_trace() {
+Trace make_queried_trace() {
   TraceBuilder builder;
   const TrackId main = builder.add_thread(ForeignId{1}, ForeignId{7});
   builder.track(main).name = builder.string("main");
@@ -46,7 +46,7 @@ std::string rows(const Result<Table>& table) {
   return text;
 }
 
-std::string query(std::string_view sql) { return rows(run_sql(make_trace(), sql)); }
+std::string query(std::string_view sql) { return rows(run_sql(make_queried_trace(), sql)); }
 
 TEST(Sql, SlicesHaveAllTheirColumns) {
   EXPECT_EQ(query("SELECT * FROM slices"),
@@ -80,7 +80,7 @@ TEST(Sql, ViewsAreTables) {
 }
 
 TEST(Sql, SearchesGiveWhatAFullScanGives) {
-  const Trace trace = make_trace();
+  const Trace trace = make_queried_trace();
   auto session = SqlSession::open(trace);
   ASSERT_TRUE(session.ok());
   for (const char* column : {"id", "track_id", "start_ns", "parent_id", "depth"}) {
@@ -146,7 +146,7 @@ TEST(Sql, GroupsAndOrdersByName) {
 }
 
 TEST(Sql, ResultsHaveTheTypesOfTheirValues) {
-  const auto table = run_sql(make_trace(),
+  const auto table = run_sql(make_queried_trace(),
                              "SELECT 1 AS a, 1.5 AS b, 'x' AS c, NULL AS d UNION ALL "
                              "SELECT 2, 2, 3, NULL");
   ASSERT_TRUE(table.ok()) << table.status().message();
@@ -165,7 +165,7 @@ TEST(Sql, NothingCanBeWrittenOrReached) {
         "ATTACH '/tmp/x.db' AS x", "PRAGMA journal_mode = DELETE", "VACUUM INTO '/tmp/x'",
         "SELECT load_extension('x')", "BEGIN", "PRAGMA writable_schema = 1",
         "CREATE VIRTUAL TABLE t USING fts5(x)"}) {
-    EXPECT_FALSE(run_sql(make_trace(), sql).ok()) << sql;
+    EXPECT_FALSE(run_sql(make_queried_trace(), sql).ok()) << sql;
   }
   EXPECT_EQ(query("CREATE TABLE x(a)"), "error: a trace is read-only: only SELECT works");
 }
@@ -193,7 +193,7 @@ TEST(Sql, StopsWhenToldTo) {
   SqlOptions options;
   int asked = 0;
   options.should_stop = [&] { return ++asked == 3; };
-  const auto endless = run_sql(make_trace(),
+  const auto endless = run_sql(make_queried_trace(),
                                "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) "
                                "SELECT count(*) FROM n",
                                options);
@@ -204,7 +204,7 @@ TEST(Sql, StopsWhenToldTo) {
 TEST(Sql, KeepsAtMostMaxRowsAndSaysSo) {
   SqlOptions options;
   options.max_rows = 2;
-  const auto table = run_sql(make_trace(), "SELECT id FROM slices", options);
+  const auto table = run_sql(make_queried_trace(), "SELECT id FROM slices", options);
   ASSERT_TRUE(table.ok());
   EXPECT_EQ(table->rows(), 2u);
   EXPECT_EQ(table->notes.size(), 1u);

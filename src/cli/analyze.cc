@@ -17,9 +17,9 @@
 namespace stepscope::cli {
 namespace {
 
-constexpr const char* kCommand = "analyze";
+constexpr const char* kAnalyzeCommand = "analyze";
 
-constexpr const char* kDescription =
+constexpr const char* kAnalyzeDescription =
     R"(List the operators that took longest, with FLOPs, bytes and shapes: MegEngine's profile_analyze,
 with its options and columns, for its static profiles and for traces of PyTorch, TensorFlow and JAX.
 
@@ -31,12 +31,12 @@ Examples:
   stepscope analyze runs/monday --aggregate-by type --format csv > operators.csv
   stepscope analyze profile.json --confluence --print-only device)";
 
-constexpr const char* kFooter =
+constexpr const char* kAnalyzeFooter =
     R"(Columns to order by: time, computation, flops, memory, bandwidth, count, opr_id. What is not known
 is N/A, and last in every order. Of a trace that is no static profile of MegEngine, an operator is
 one call of it, its type is its name, and "bound" says what holds it up: compute, memory, overhead.)";
 
-struct Options {
+struct AnalyzeArguments {
   std::string path;
   ProfileQuery query;
   std::string aggregate_by;
@@ -48,7 +48,7 @@ struct Options {
   TableOutputOptions output;
 };
 
-int print_text(const ProfileAnalysis& analysis, const Options& options) {
+int print_text(const ProfileAnalysis& analysis, const AnalyzeArguments& options) {
   const auto rows = [&](bool of_host) { return profile_rows(analysis, of_host, options.text); };
   std::string text;
   if (options.print_only == "summary") {
@@ -67,14 +67,16 @@ int print_text(const ProfileAnalysis& analysis, const Options& options) {
   return kExitFine;
 }
 
-int print_tables(const ProfileAnalysis& analysis, const std::string& path, const Options& options) {
+int print_tables(const ProfileAnalysis& analysis, const std::string& path,
+                 const AnalyzeArguments& options) {
   if (options.print_only == "summary") {
-    return print_usage_error(kCommand, "--print-only summary has the format text only");
+    return print_usage_error(kAnalyzeCommand, "--print-only summary has the format text only");
   }
   const bool has_host = options.show_host || options.print_only == "host";
   const bool has_device = options.print_only != "host";
   if (has_host && has_device && options.output.format == "csv") {
-    return print_usage_error(kCommand, "--format csv holds one table: --print-only device or host");
+    return print_usage_error(kAnalyzeCommand,
+                             "--format csv holds one table: --print-only device or host");
   }
   auto out = TableOutput::create(options.output, has_host && has_device, false);
   if (!out) return print_fault(out.status());
@@ -84,7 +86,7 @@ int print_tables(const ProfileAnalysis& analysis, const std::string& path, const
   return status ? kExitFine : print_fault(status);
 }
 
-int run(Options& options) {
+int run(AnalyzeArguments& options) {
   static const std::map<std::string, Aggregate> kAggregates = {{"max", Aggregate::kMax},
                                                                {"min", Aggregate::kMin},
                                                                {"sum", Aggregate::kSum},
@@ -99,7 +101,7 @@ int run(Options& options) {
   const auto trace = load_trace(*path);
   if (!trace) return print_fault(trace.status());
   const auto analysis = analyze_profile(*trace, options.query);
-  if (!analysis) return print_usage_error(kCommand, analysis.status().message());
+  if (!analysis) return print_usage_error(kAnalyzeCommand, analysis.status().message());
   return options.output.format == "text" ? print_text(*analysis, options)
                                          : print_tables(*analysis, *path, options);
 }
@@ -107,10 +109,10 @@ int run(Options& options) {
 }  // namespace
 
 void add_analyze(CLI::App& app, Action& action) {
-  const auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand(kCommand, "List operators with FLOPs and bytes, as MegEngine's tool does");
-  command->description(kDescription);
+  const auto options = std::make_shared<AnalyzeArguments>();
+  CLI::App* command = app.add_subcommand(
+      kAnalyzeCommand, "List operators with FLOPs and bytes, as MegEngine's tool does");
+  command->description(kAnalyzeDescription);
   command
       ->add_option(
           "PATH", options->path,
@@ -175,7 +177,7 @@ void add_analyze(CLI::App& app, Action& action) {
       ->check(CLI::IsMember({"summary", "device", "host"}))
       ->type_name("PART");
   add_table_output_options(*command, options->output);
-  command->footer(kFooter);
+  command->footer(kAnalyzeFooter);
   command->callback([options, &action] { action = [options] { return run(*options); }; });
 }
 

@@ -19,7 +19,7 @@
 namespace stepscope::cli {
 namespace {
 
-constexpr const char* kDescription =
+constexpr const char* kCommandLineDescription =
     R"(Finds out where the time and memory of machine-learning code go.
 
 Examples:
@@ -33,7 +33,7 @@ Examples:
   stepscope convert trace.json trace.sscope             smaller, and opens at once
   stepscope doctor                                      what works on this machine)";
 
-constexpr const char* kFooter =
+constexpr const char* kCommandLineFooter =
     R"(A trace is a file of torch.profiler, Chrome, Perfetto's JSON, viztracer or MegEngine, or Stepscope's
 own .sscope; .gz and .zst are opened as they are, and "-" is standard input.
 More about a command and its examples: stepscope COMMAND --help)";
@@ -145,8 +145,8 @@ int run_command_line(int argc, char** argv) {
   hold_standard_streams();
   std::signal(SIGPIPE, SIG_DFL);  // quiet in `stepscope … | head`, also where a parent ignores it
 
-  CLI::App app(kDescription, "stepscope");
-  app.footer(kFooter);
+  CLI::App app(kCommandLineDescription, "stepscope");
+  app.footer(kCommandLineFooter);
   app.set_version_flag("--version", "stepscope " STEPSCOPE_VERSION, "Print the version");
   app.set_help_flag("-h,--help", "Print this help");
   app.require_subcommand(0, 1);

@@ -19,9 +19,9 @@
 namespace stepscope::cli {
 namespace {
 
-constexpr const char* kCommand = "convert";
+constexpr const char* kConvertCommand = "convert";
 
-constexpr const char* kDescription =
+constexpr const char* kConvertDescription =
     R"(Write a trace in another format. Between .sscope and the JSON formats nothing is lost or
 rounded; the others hold the stacks of calls, and what they leave out is told.
 
@@ -37,7 +37,7 @@ Examples:
   stepscope convert run.sscope run.prof                for pstats, snakeviz, gprof2dot
   stepscope convert trace.sscope - --to chrome | head  to standard output)";
 
-struct Options {
+struct ConvertArguments {
   std::vector<std::string> paths;  // the last one is the output
   std::string to;
   std::string weight;
@@ -81,19 +81,20 @@ std::string describe_size(uint64_t bytes) {
   return fmt::format("{:.2f} GB", static_cast<double>(bytes) / 1e9);
 }
 
-int run(const Options& options) {
+int run(const ConvertArguments& options) {
   if (options.paths.size() < 2) {
-    return print_usage_error(kCommand, "needs an input and an output: convert IN OUT");
+    return print_usage_error(kConvertCommand, "needs an input and an output: convert IN OUT");
   }
   if (options.paths.size() > 2) {
-    return print_usage_error(kCommand, "takes one input for now; several can not be merged yet");
+    return print_usage_error(kConvertCommand,
+                             "takes one input for now; several can not be merged yet");
   }
   const std::string& output = options.paths.back();
   const ExportFormat* format =
       options.to.empty() ? find_export_format_of_path(output) : find_export_format(options.to);
   if (format == nullptr) {
     return print_usage_error(
-        kCommand,
+        kConvertCommand,
         "the name '" + output + "' does not tell the format; add --to (" + format_names() + ")");
   }
   if (is_folder(output)) return print_fault(Status::error(output + ": is a directory"));
@@ -126,9 +127,9 @@ int run(const Options& options) {
 }  // namespace
 
 void add_convert(CLI::App& app, Action& action) {
-  const auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(kCommand, "Write a trace in another format");
-  command->description(kDescription);
+  const auto options = std::make_shared<ConvertArguments>();
+  CLI::App* command = app.add_subcommand(kConvertCommand, "Write a trace in another format");
+  command->description(kConvertDescription);
   command->add_option("IN OUT", options->paths, "The trace, and the file to write")
       ->required()
       ->type_name("");

@@ -15,9 +15,9 @@
 namespace stepscope::cli {
 namespace {
 
-constexpr const char* kCommand = "diff";
+constexpr const char* kDiffCommand = "diff";
 
-constexpr const char* kDescription =
+constexpr const char* kDiffDescription =
     R"(Print what got faster and what slower from one trace to another, per step.
 
 Examples:
@@ -25,7 +25,7 @@ Examples:
   stepscope diff before.sscope after.sscope --filter 'conv|augment' --limit 0
   stepscope diff nightly.sscope today.sscope --fail-on-regression 5%)";
 
-struct Options {
+struct DiffArguments {
   std::string before, after;
   std::string fail_on;  // "5%"
   TableOptions table;
@@ -49,11 +49,11 @@ Result<Trace> load_one(const std::string& path) {
   return load_trace(*file);
 }
 
-int run(const Options& options) {
+int run(const DiffArguments& options) {
   double limit = -1;
   if (!options.fail_on.empty()) {
     const auto parsed = parse_share(options.fail_on);
-    if (!parsed) return print_usage_error(kCommand, parsed.status().message());
+    if (!parsed) return print_usage_error(kDiffCommand, parsed.status().message());
     limit = *parsed;
   }
   const auto before = load_one(options.before);
@@ -61,7 +61,7 @@ int run(const Options& options) {
   const auto after = load_one(options.after);
   if (!after) return print_fault(after.status());
   const auto diff = compare(*before, *after, options.table);
-  if (!diff) return print_usage_error(kCommand, diff.status().message());
+  if (!diff) return print_usage_error(kDiffCommand, diff.status().message());
   auto out = TableOutput::create(options.output, false, false);
   if (!out) return print_fault(out.status());
   (*out)->add(diff->table, options.after);
@@ -80,10 +80,10 @@ std::string check_pattern(const std::string& expression) {
 }  // namespace
 
 void add_diff(CLI::App& app, Action& action) {
-  const auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand(kCommand, "Print what got faster and slower from one trace to another");
-  command->description(kDescription);
+  const auto options = std::make_shared<DiffArguments>();
+  CLI::App* command = app.add_subcommand(
+      kDiffCommand, "Print what got faster and slower from one trace to another");
+  command->description(kDiffDescription);
   command->add_option("A", options->before, "The trace before")->required()->type_name("");
   command->add_option("B", options->after, "The trace after")->required()->type_name("");
   command

@@ -31,7 +31,7 @@
 namespace stepscope::cli {
 namespace {
 
-constexpr const char* kDescription =
+constexpr const char* kDoctorDescription =
     R"(Say what this build is made of and what works on this machine.
 
 Examples:
@@ -39,7 +39,7 @@ Examples:
   stepscope doctor > doctor.txt       to go with a bug report
   stepscope doctor --build-torch      build the collector of operators for the PyTorch that is here)";
 
-struct Options {
+struct DoctorArguments {
   std::string python;
   bool build_torch = false;
 };
@@ -245,7 +245,7 @@ int build_torch(const Result<std::string>& python) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : kExitFault;
 }
 
-int run(const Options& options, const std::string& called_as) {
+int run(const DoctorArguments& options, const std::string& called_as) {
   const Result<std::string> python = find_python(options.python, called_as);
   if (!python && !options.python.empty()) return print_fault(python.status());
   if (options.build_torch) return build_torch(python);
@@ -267,8 +267,8 @@ int run(const Options& options, const std::string& called_as) {
 
 void add_doctor(CLI::App& app, Action& action, const std::string& called_as) {
   CLI::App* command = app.add_subcommand("doctor", "Say what works on this machine");
-  command->description(kDescription);
-  const auto options = std::make_shared<Options>();
+  command->description(kDoctorDescription);
+  const auto options = std::make_shared<DoctorArguments>();
   command->add_flag("--build-torch", options->build_torch,
                     "Build the collector of PyTorch's operators, if it is not there or older than "
                     "its sources: takes a C++ compiler and half a minute");

@@ -19,9 +19,9 @@
 namespace stepscope::cli {
 namespace {
 
-constexpr const char* kCommand = "dump";
+constexpr const char* kDumpCommand = "dump";
 
-constexpr const char* kDescription = R"(Show where running Python programs are at this moment.
+constexpr const char* kDumpDescription = R"(Show where running Python programs are at this moment.
 
 Each thread with its stack, the innermost call first, what it waits for and who holds the GIL; the
 tasks of asyncio. The program is not changed, and not stopped unless you ask for it.
@@ -32,11 +32,11 @@ Examples:
   stepscope dump 4711 --subprocesses        with its workers, and theirs
   stepscope dump 4711 4712 --json           for scripts)";
 
-constexpr const char* kFooter =
+constexpr const char* kDumpFooter =
     R"(To look into a program of another user, or one that you did not start where the system asks for
 that, run this as root or with CAP_SYS_PTRACE. What --json gives: docs/sampling.md.)";
 
-struct Options {
+struct DumpArguments {
   std::vector<std::string> pids;
   DumpOptions dump;
   bool with_subprocesses = false;
@@ -60,7 +60,7 @@ bool is_of_no_interest(pid_t pid, const Status& status) {
          status.message().ends_with("not a Python program");
 }
 
-Dumped dump_all(const std::vector<pid_t>& named, const Options& options) {
+Dumped dump_all(const std::vector<pid_t>& named, const DumpArguments& options) {
   Dumped dumped;
   for (const pid_t pid : options.with_subprocesses ? add_descendants(named) : named) {
     auto dump = dump_process(pid, options.dump);
@@ -73,7 +73,7 @@ Dumped dump_all(const std::vector<pid_t>& named, const Options& options) {
   return dumped;
 }
 
-std::string render_text(const Dumped& dumped, const Options& options) {
+std::string render_text(const Dumped& dumped, const DumpArguments& options) {
   const DumpStyle style{.columns = find_output_width(), .has_color = wants_color(STDOUT_FILENO)};
   std::string text;
   if (options.with_subprocesses && dumped.processes.size() > 1) {
@@ -86,9 +86,9 @@ std::string render_text(const Dumped& dumped, const Options& options) {
   return text;
 }
 
-int run(const Options& options) {
+int run(const DumpArguments& options) {
   const auto pids = parse_process_ids(options.pids);
-  if (!pids) return print_usage_error(kCommand, pids.status().message());
+  if (!pids) return print_usage_error(kDumpCommand, pids.status().message());
   const Dumped dumped = dump_all(*pids, options);
   auto out = OutputFile::create("-");
   if (!out) return print_fault(out.status());
@@ -103,9 +103,10 @@ int run(const Options& options) {
 }  // namespace
 
 void add_dump(CLI::App& app, Action& action) {
-  const auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(kCommand, "Show where running Python programs are now");
-  command->description(kDescription);
+  const auto options = std::make_shared<DumpArguments>();
+  CLI::App* command =
+      app.add_subcommand(kDumpCommand, "Show where running Python programs are now");
+  command->description(kDumpDescription);
   command->add_option("PID", options->pids, "Processes to look into")->required()->type_name("");
   command->add_flag("--locals", options->dump.with_locals,
                     "Local variables of each frame, cut where they are long");
@@ -116,7 +117,7 @@ void add_dump(CLI::App& app, Action& action) {
   command->add_flag("-s,--subprocesses", options->with_subprocesses,
                     "Also the processes that it has started, and theirs");
   command->add_flag("--json", options->is_json, "For scripts");
-  command->footer(kFooter);
+  command->footer(kDumpFooter);
   command->callback([options, &action] { action = [options] { return run(*options); }; });
 }
 

@@ -20,10 +20,10 @@
 namespace stepscope::cli {
 namespace {
 
-constexpr const char* kCommand = "export-html";
+constexpr const char* kExportHtmlCommand = "export-html";
 constexpr const char* kDefaultSize = "20MB";
 
-constexpr const char* kDescription =
+constexpr const char* kExportHtmlDescription =
     R"(Write the page of `stepscope view` and what it shows into one HTML file: timeline, flame
 graphs, tables, findings. Any browser opens it, without stepscope and without a network.
 
@@ -32,12 +32,12 @@ Examples:
   stepscope export-html trace.json.gz run.html --max-size 5MB    for a mail
   stepscope export-html rank0.json rank1.json ranks.html         several runs)";
 
-constexpr const char* kFooter =
+constexpr const char* kExportHtmlFooter =
     "What does not fit is left out, and named here and on the page: first details of single "
     "slices, then the timeline's finest levels, then rows of tables. SQL, comparing and what-if "
     "need `stepscope view`.";
 
-struct Options {
+struct ExportHtmlArguments {
   std::vector<std::string> paths;  // the last one is the output
   std::string max_size = kDefaultSize;
 };
@@ -69,16 +69,18 @@ std::string describe_output(const std::string& path, size_t runs) {
   return fmt::format("{}: {} {}{}\n", path, runs, runs == 1 ? "run" : "runs", size);
 }
 
-int run(const Options& options) {
+int run(const ExportHtmlArguments& options) {
   if (options.paths.size() < 2) {
-    return print_usage_error(kCommand, "needs a trace and an output: export-html PATH OUT.html");
+    return print_usage_error(kExportHtmlCommand,
+                             "needs a trace and an output: export-html PATH OUT.html");
   }
   const auto max_bytes = parse_bytes(options.max_size);
-  if (!max_bytes) return print_usage_error(kCommand, "--max-size: " + max_bytes.status().message());
+  if (!max_bytes)
+    return print_usage_error(kExportHtmlCommand, "--max-size: " + max_bytes.status().message());
   const std::string& output = options.paths.back();
   if (!may_be_output(output)) {
-    return print_usage_error(
-        kCommand, "the last argument is the file to write: '" + output + "' does not end in .html");
+    return print_usage_error(kExportHtmlCommand, "the last argument is the file to write: '" +
+                                                     output + "' does not end in .html");
   }
   if (is_folder(output)) return print_fault(Status::error(output + ": is a directory"));
   const std::vector<std::string> inputs(options.paths.begin(), options.paths.end() - 1);
@@ -104,9 +106,10 @@ int run(const Options& options) {
 }  // namespace
 
 void add_export_html(CLI::App& app, Action& action) {
-  const auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(kCommand, "Write what `view` shows into one HTML file");
-  command->description(kDescription);
+  const auto options = std::make_shared<ExportHtmlArguments>();
+  CLI::App* command =
+      app.add_subcommand(kExportHtmlCommand, "Write what `view` shows into one HTML file");
+  command->description(kExportHtmlDescription);
   command
       ->add_option("PATH... OUT", options->paths,
                    "Trace files, runs or folders with traces, and the file to write")
@@ -116,7 +119,7 @@ void add_export_html(CLI::App& app, Action& action) {
       ->add_option("--max-size", options->max_size,
                    "The file is not larger than that: 500KB, 20MB, 1GB; 20MB if not given")
       ->type_name("SIZE");
-  command->footer(kFooter);
+  command->footer(kExportHtmlFooter);
   command->callback([options, &action] { action = [options] { return run(*options); }; });
 }
 

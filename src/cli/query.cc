@@ -12,9 +12,9 @@
 namespace stepscope::cli {
 namespace {
 
-constexpr const char* kCommand = "query";
+constexpr const char* kQueryCommand = "query";
 
-constexpr const char* kDescription = R"(Ask a trace anything, in SQL (SQLite's, read-only).
+constexpr const char* kQueryDescription = R"(Ask a trace anything, in SQL (SQLite's, read-only).
 
 Examples:
   stepscope query trace.json "SELECT name, count(*) AS calls, sum(dur_ns) AS total_ns
@@ -22,18 +22,18 @@ Examples:
   stepscope query trace.json "SELECT * FROM tracks" --format csv > tracks.csv
   stepscope query trace.json "SELECT name, sql FROM sqlite_schema"   the tables there are)";
 
-constexpr const char* kFooter =
+constexpr const char* kQueryFooter =
     R"(Tables: slices, tracks, counters, flows, args, strings, allocations, samples, stacks, frames,
 call_edges, metadata, stats; and the views: operators, kernels, steps, …  Times are in ns from the
 trace's begin.)";
 
-struct Options {
+struct QueryArguments {
   std::string path;
   std::string sql;
   TableOutputOptions output;
 };
 
-int run(const Options& options) {
+int run(const QueryArguments& options) {
   const auto path = find_trace_file(options.path);
   if (!path) return print_fault(path.status());
   const auto trace = load_trace(*path);
@@ -50,9 +50,9 @@ int run(const Options& options) {
 }  // namespace
 
 void add_query(CLI::App& app, Action& action) {
-  const auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(kCommand, "Ask a trace anything, in SQL");
-  command->description(kDescription);
+  const auto options = std::make_shared<QueryArguments>();
+  CLI::App* command = app.add_subcommand(kQueryCommand, "Ask a trace anything, in SQL");
+  command->description(kQueryDescription);
   command
       ->add_option("PATH", options->path,
                    "A trace file or the folder of a run; \"-\" is standard input")
@@ -60,7 +60,7 @@ void add_query(CLI::App& app, Action& action) {
       ->type_name("");
   command->add_option("SQL", options->sql, "One SELECT statement")->required()->type_name("");
   add_table_output_options(*command, options->output);
-  command->footer(kFooter);
+  command->footer(kQueryFooter);
   command->callback([options, &action] { action = [options] { return run(*options); }; });
 }
 

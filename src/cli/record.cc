@@ -12,9 +12,9 @@
 namespace stepscope::cli {
 namespace {
 
-constexpr const char* kCommand = "record";
+constexpr const char* kRecordCommand = "record";
 
-constexpr const char* kDescription = R"(Record Python programs that run already.
+constexpr const char* kRecordDescription = R"(Record Python programs that run already.
 
 Their stacks are read many times a second from outside; nothing in them is changed, and they are not
 stopped unless --pause or --native is given. It ends with Ctrl-C, after --duration, or with the
@@ -35,7 +35,7 @@ or tf.profiler.experimental.server.start(9999), is asked for what it does in the
 TensorFlow, or xprof for JAX, must be installed here too.
   stepscope record --profiler-server localhost:9999 --duration 10s -o runs/b)";
 
-struct Options {
+struct RecordArguments {
   RecordProcessesOptions processes;
   RecordServerOptions server;
   std::string duration;
@@ -44,10 +44,11 @@ struct Options {
   bool quiet = false;
 };
 
-int record(Options& options, const std::string& called_as) {
+int record(RecordArguments& options, const std::string& called_as) {
   if (options.server.server.empty()) {
     if (options.processes.pids.empty()) {
-      return print_usage_error(kCommand, "which process? Name its id, or a --profiler-server");
+      return print_usage_error(kRecordCommand,
+                               "which process? Name its id, or a --profiler-server");
     }
     options.processes.duration = options.duration;
     options.processes.output = options.output;
@@ -96,9 +97,9 @@ void add_process_options(CLI::App& command, RecordProcessesOptions& options, CLI
 }  // namespace
 
 void add_record(CLI::App& app, Action& action, const std::string& called_as) {
-  const auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(kCommand, "Record Python programs that run already");
-  command->description(kDescription);
+  const auto options = std::make_shared<RecordArguments>();
+  CLI::App* command = app.add_subcommand(kRecordCommand, "Record Python programs that run already");
+  command->description(kRecordDescription);
   CLI::Option* server = command
                             ->add_option("--profiler-server", options->server.server,
                                          "Where a TensorFlow or JAX program's server listens")

@@ -24,7 +24,7 @@
 namespace stepscope::cli {
 namespace {
 
-constexpr const char* kCommand = "record";
+constexpr const char* kRecordProcessesCommand = "record";
 constexpr int64_t kSecondNs = 1'000'000'000;
 
 sample::SamplerOptions sampler_options(const RecordProcessesOptions& options) {
@@ -151,7 +151,7 @@ int record(const RecordProcessesOptions& options, const std::vector<pid_t>& pids
            int64_t duration_ns) {
   auto output =
       RecordOutput::plan(options.output, {pids, options.with_children}, options.overwrite);
-  if (!output) return print_usage_error(kCommand, output.status().message());
+  if (!output) return print_usage_error(kRecordProcessesCommand, output.status().message());
   if (!can_sample_all(pids)) return kExitFault;
   if (Status status = output->prepare(); !status) return print_fault(status);
   const StopSignals stop;
@@ -186,13 +186,14 @@ int record(const RecordProcessesOptions& options, const std::vector<pid_t>& pids
 
 int record_processes(const RecordProcessesOptions& options) {
   const auto pids = parse_process_ids(options.pids);
-  if (!pids) return print_usage_error(kCommand, pids.status().message());
+  if (!pids) return print_usage_error(kRecordProcessesCommand, pids.status().message());
   int64_t duration_ns = 0;
   if (!options.duration.empty()) {
     const Result<int64_t> parsed = parse_duration_ns(options.duration);
-    if (!parsed) return print_usage_error(kCommand, "--duration " + parsed.status().message());
+    if (!parsed)
+      return print_usage_error(kRecordProcessesCommand, "--duration " + parsed.status().message());
     if (*parsed <= 0) {
-      return print_usage_error(kCommand,
+      return print_usage_error(kRecordProcessesCommand,
                                "--duration " + options.duration + ": must be more than 0");
     }
     duration_ns = *parsed;

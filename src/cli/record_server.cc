@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kCommand = "record";
+constexpr const char* kRecordServerCommand = "record";
 constexpr const char* kUsualDuration = "2s";
 
 bool is_address(std::string_view text) {
@@ -52,17 +52,18 @@ std::string name_of(std::string server) {
 
 int record_server(const RecordServerOptions& options, const std::string& called_as) {
   if (!is_address(options.server)) {
-    return print_usage_error(kCommand, "--profiler-server '" + options.server +
-                                           "': expected HOST:PORT, as in localhost:9999");
+    return print_usage_error(
+        kRecordServerCommand,
+        "--profiler-server '" + options.server + "': expected HOST:PORT, as in localhost:9999");
   }
   const std::string duration = options.duration.empty() ? kUsualDuration : options.duration;
   const Result<int64_t> duration_ns = parse_duration_ns(duration);
   if (!duration_ns) {
-    return print_usage_error(kCommand, "--duration " + duration_ns.status().message());
+    return print_usage_error(kRecordServerCommand, "--duration " + duration_ns.status().message());
   }
   const int64_t duration_ms = *duration_ns / 1'000'000;
   if (duration_ms <= 0) {
-    return print_usage_error(kCommand, "--duration " + duration + ": 1ms at least");
+    return print_usage_error(kRecordServerCommand, "--duration " + duration + ": 1ms at least");
   }
   const auto python = find_python(options.python, called_as);
   if (!python) return print_fault(python.status());

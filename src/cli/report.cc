@@ -23,9 +23,9 @@
 namespace stepscope::cli {
 namespace {
 
-constexpr const char* kCommand = "report";
+constexpr const char* kReportCommand = "report";
 
-constexpr const char* kDescription = R"(Print what a trace says: one table per view.
+constexpr const char* kReportDescription = R"(Print what a trace says: one table per view.
 
 Examples:
   stepscope report trace.json                              the trace at a glance
@@ -40,7 +40,7 @@ Examples:
   stepscope report runs/monday --all --format md -o report.md
   ssh server cat trace.json.gz | stepscope report -)";
 
-struct Options {
+struct ReportArguments {
   std::vector<std::string> paths;
   std::vector<std::string> views;
   bool all = false;
@@ -79,8 +79,8 @@ std::string check_pattern(const std::string& expression) {
 }
 
 // Prints the views of one trace. `exit_code` becomes what is worst so far; false: stop.
-bool report_trace(const Trace& trace, const Input& input, const Options& options, TableOutput& out,
-                  int& exit_code) {
+bool report_trace(const Trace& trace, const Input& input, const ReportArguments& options,
+                  TableOutput& out, int& exit_code) {
   if (!options.what_if.empty()) {
     const auto table = what_if(trace, options.what_if);
     if (!table) {
@@ -93,7 +93,8 @@ bool report_trace(const Trace& trace, const Input& input, const Options& options
     const auto table = make_any_view(trace, view, options.table);
     if (!table) {
       // The names were checked; what is left is a column to sort by that the view does not have.
-      exit_code = print_usage_error(kCommand, "--view " + view + ": " + table.status().message());
+      exit_code =
+          print_usage_error(kReportCommand, "--view " + view + ": " + table.status().message());
       return false;
     }
     out.add(*table, input.path);
@@ -103,7 +104,7 @@ bool report_trace(const Trace& trace, const Input& input, const Options& options
 }
 
 // Whether a gate that was asked for stays shut: a finding is that severe.
-bool fails(const Trace& trace, const Input& input, const Options& options) {
+bool fails(const Trace& trace, const Input& input, const ReportArguments& options) {
   if (options.fail_on.empty()) return false;
   const auto advice = Advice::of(trace);
   for (const Finding& finding : advice->findings) {
@@ -140,7 +141,7 @@ bool is_too_large_to_load(const std::string& path) {
 }
 
 // Prints the views block by block, in little memory. False: stop.
-bool report_stream(FileSliceStream& stream, const Input& input, const Options& options,
+bool report_stream(FileSliceStream& stream, const Input& input, const ReportArguments& options,
                    TableOutput& out, int& exit_code) {
   for (const std::string& view : options.views) {
     if (const Status status = stream.rewind(); !status) {
@@ -149,7 +150,8 @@ bool report_stream(FileSliceStream& stream, const Input& input, const Options& o
     }
     auto table = make_view(stream, Stats(), view, options.table);
     if (!table) {
-      exit_code = print_usage_error(kCommand, "--view " + view + ": " + table.status().message());
+      exit_code =
+          print_usage_error(kReportCommand, "--view " + view + ": " + table.status().message());
       return false;
     }
     const format::ReadReport report = stream.report();
@@ -164,7 +166,7 @@ bool report_stream(FileSliceStream& stream, const Input& input, const Options& o
 }
 
 // The file as a stream, where it was asked for or where it does not fit into memory; null: load it.
-std::unique_ptr<FileSliceStream> open_stream(const Input& input, const Options& options) {
+std::unique_ptr<FileSliceStream> open_stream(const Input& input, const ReportArguments& options) {
   const bool can_stream = std::all_of(
       options.views.begin(), options.views.end(),
       [](const std::string& name) { return find_any_view(name)->make_from_stream != nullptr; });
@@ -174,10 +176,10 @@ std::unique_ptr<FileSliceStream> open_stream(const Input& input, const Options& 
   return stream ? *std::move(stream) : nullptr;
 }
 
-int run(Options& options) {
+int run(ReportArguments& options) {
   if (!options.range.empty()) {
     const auto range = parse_range(options.range);
-    if (!range) return print_usage_error(kCommand, range.status().message());
+    if (!range) return print_usage_error(kReportCommand, range.status().message());
     options.table.range = *range;
   }
   if (options.all) {
@@ -199,7 +201,7 @@ int run(Options& options) {
   const size_t tables = options.views.size() + (options.what_if.empty() ? 0 : 1);
   const bool has_several_tables = has_several_paths || tables > 1;
   if (has_several_tables && options.output.format == "csv") {
-    return print_usage_error(kCommand,
+    return print_usage_error(kReportCommand,
                              "--format csv holds one table: name one trace and one --view");
   }
   if (inputs.empty()) return exit_code;
@@ -232,9 +234,10 @@ int run(Options& options) {
 }  // namespace
 
 void add_report(CLI::App& app, Action& action) {
-  const auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(kCommand, "Print what a trace says: operators, steps, …");
-  command->description(kDescription);
+  const auto options = std::make_shared<ReportArguments>();
+  CLI::App* command =
+      app.add_subcommand(kReportCommand, "Print what a trace says: operators, steps, …");
+  command->description(kReportDescription);
   command
       ->add_option(
           "PATH", options->paths,

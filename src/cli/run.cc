@@ -33,10 +33,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kCommand = "run";
+constexpr const char* kRunCommand = "run";
 constexpr char kFieldSeparator = '\x1f';  // python/stepscope/_start.py
 
-constexpr const char* kDescription =
+constexpr const char* kRunDescription =
     R"(Run a Python program and record every call of it, or samples.
 
 The program behaves as with `python`: its output, its exit code, its signals. Threads and child
@@ -64,7 +64,7 @@ Examples:
 
 constexpr const char* kSample = "sample";
 
-struct Options {
+struct RunArguments {
   std::string mode = "trace";
   int64_t hz = 100;
   bool inside = false;
@@ -126,7 +126,7 @@ class Fields {
 };
 
 // `samples_itself`: in the mode `sample`, the program and not this command.
-Result<std::string> describe(const Options& options, const std::string& folder,
+Result<std::string> describe(const RunArguments& options, const std::string& folder,
                              bool samples_itself) {
   Fields fields;
   fields.add("command", std::to_string(::getpid()));
@@ -188,7 +188,7 @@ std::vector<std::string> make_environment(const std::string& start_folder,
   return environment;
 }
 
-int run(const Options& options, const Program& program, const std::string& command) {
+int run(const RunArguments& options, const Program& program, const std::string& command) {
   if (Status status = check_program(program); !status) return print_fault(status);
   const auto python = find_python(options.python, command);
   if (!python) return print_fault(python.status());
@@ -199,7 +199,7 @@ int run(const Options& options, const Program& program, const std::string& comma
   const bool is_read_from_here =
       options.is_sampled() && !options.wants_inside() && may_read_children();
   const auto wanted = describe(options, folder, options.is_sampled() && !is_read_from_here);
-  if (!wanted) return print_usage_error(kCommand, wanted.status().message());
+  if (!wanted) return print_usage_error(kRunCommand, wanted.status().message());
   if (Status status = prepare_run_folder(folder, options.overwrite); !status)
     return print_fault(status);
 
@@ -239,7 +239,7 @@ std::string check_steps(const std::string& text) {
 }
 
 // What one mode has and the other has not; "" where all fits.
-std::string check_mode(const CLI::App& command, const Options& options) {
+std::string check_mode(const CLI::App& command, const RunArguments& options) {
   constexpr std::array kOfTrace = {"--c-calls", "--min-duration", "--only",      "--exclude",
                                    "--threads", "--shapes",       "--no-memory", "--sampling"};
   constexpr std::array kOfSample = {"--hz", "--inside"};
@@ -255,9 +255,9 @@ std::string check_mode(const CLI::App& command, const Options& options) {
 }  // namespace
 
 void add_run(CLI::App& app, Action& action, const std::string& called_as) {
-  const auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(kCommand, "Run a Python program and record it");
-  command->description(kDescription);
+  const auto options = std::make_shared<RunArguments>();
+  CLI::App* command = app.add_subcommand(kRunCommand, "Run a Python program and record it");
+  command->description(kRunDescription);
   command->prefix_command();
   command
       ->add_option("--mode", options->mode,
@@ -343,11 +343,11 @@ void add_run(CLI::App& app, Action& action, const std::string& called_as) {
     Program program = app.remaining(true);  // what follows "--" is left to the parent
     if (!program.empty() && program[0] == "--") program.erase(program.begin());
     action = [options, program, called_as, fault] {
-      if (!fault.empty()) return print_usage_error(kCommand, fault);
-      if (program.empty()) return print_usage_error(kCommand, "what is to be run?");
+      if (!fault.empty()) return print_usage_error(kRunCommand, fault);
+      if (program.empty()) return print_usage_error(kRunCommand, "what is to be run?");
       const bool takes_value = program[0] == "-m" || program[0] == "-c";
       if (takes_value && program.size() < 2) {
-        return print_usage_error(kCommand, program[0] + ": a value is missing");
+        return print_usage_error(kRunCommand, program[0] + ": a value is missing");
       }
       return run(*options, program, called_as);
     };

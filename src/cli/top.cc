@@ -21,9 +21,9 @@
 namespace stepscope::cli {
 namespace {
 
-constexpr const char* kCommand = "top";
+constexpr const char* kTopCommand = "top";
 
-constexpr const char* kDescription = R"(Show live what running Python programs do.
+constexpr const char* kTopDescription = R"(Show live what running Python programs do.
 
 The programs are not changed, and go on while they are looked at. On a terminal the display is drawn
 anew each interval until q; elsewhere each interval prints a snapshot.
@@ -35,13 +35,13 @@ Examples:
   stepscope top 4711 --interval 10s > top.txt
                                          a snapshot every ten seconds)";
 
-constexpr const char* kFooter =
+constexpr const char* kTopFooter =
     "Another user's program, or one in a hardened container, needs sudo or CAP_SYS_PTRACE.";
 
 constexpr int64_t kNowNs = 2'000'000'000;  // what a live display calls "now"
 constexpr int64_t kShortestIntervalNs = 100'000'000;
 
-struct Options {
+struct TopArguments {
   std::vector<std::string> pids;
   int64_t hz = 100;
   std::string interval = "1s";
@@ -70,7 +70,7 @@ struct Times {
   int64_t duration_ns = 0;
 };
 
-Result<Times> parse_times(const Options& options) {
+Result<Times> parse_times(const TopArguments& options) {
   Times times;
   const Result<int64_t> interval_ns = parse_duration_ns(options.interval);
   if (!interval_ns) return Status::error("--interval " + interval_ns.status().message());
@@ -86,7 +86,7 @@ Result<Times> parse_times(const Options& options) {
   return times;
 }
 
-TopSettings make_settings(const Options& options) {
+TopSettings make_settings(const TopArguments& options) {
   TopSettings settings;
   settings.sort = sorts().at(options.sort);
   if (options.only_with_gil) settings.weight = TopWeight::kGil;
@@ -103,11 +103,11 @@ void say_that_it_ended(const std::vector<pid_t>& pids) {
   }
 }
 
-int top(const Options& options) {
+int top(const TopArguments& options) {
   const Result<std::vector<pid_t>> pids = parse_process_ids(options.pids);
-  if (!pids) return print_usage_error(kCommand, pids.status().message());
+  if (!pids) return print_usage_error(kTopCommand, pids.status().message());
   const Result<Times> times = parse_times(options);
-  if (!times) return print_usage_error(kCommand, times.status().message());
+  if (!times) return print_usage_error(kTopCommand, times.status().message());
   const bool is_live = can_draw() && !options.once;
 
   TopSessionOptions session_options;
@@ -152,9 +152,9 @@ int top(const Options& options) {
 }  // namespace
 
 void add_top(CLI::App& app, Action& action) {
-  const auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(kCommand, "Show live what running Python programs do");
-  command->description(kDescription);
+  const auto options = std::make_shared<TopArguments>();
+  CLI::App* command = app.add_subcommand(kTopCommand, "Show live what running Python programs do");
+  command->description(kTopDescription);
   command->add_option("PID", options->pids, "Python programs that run")->required()->type_name("");
   command->add_flag("--subprocesses", options->with_children,
                     "With the children of the programs, and theirs, as they come and go");
@@ -194,7 +194,7 @@ void add_top(CLI::App& app, Action& action) {
   command->add_flag("--pause", options->pause,
                     "Stop the programs for each look: no stack is ever left out or read in "
                     "passing");
-  command->footer(kFooter);
+  command->footer(kTopFooter);
   command->callback([options, &action] { action = [options] { return top(*options); }; });
 }
 

@@ -31,9 +31,9 @@ extern char** environ;
 namespace stepscope::cli {
 namespace {
 
-constexpr const char* kCommand = "verify";
+constexpr const char* kVerifyCommand = "verify";
 
-constexpr const char* kDescription = R"(Find out whether a change made a program faster.
+constexpr const char* kVerifyDescription = R"(Find out whether a change made a program faster.
 
 Runs two commands in turns, without any profiler, and says which is faster, by how much, and how
 certain that is.
@@ -45,7 +45,7 @@ Examples:
 
 using Command = std::vector<std::string>;
 
-struct Options {
+struct VerifyArguments {
   int runs = 7;
   bool no_warm_up = false;
   std::string finding;  // RUN:ID
@@ -172,7 +172,7 @@ void show_progress(int pair, int runs) {
   std::fflush(stderr);
 }
 
-int verify(const Options& options, const Command& first, const Command& second) {
+int verify(const VerifyArguments& options, const Command& first, const Command& second) {
   std::optional<Prediction> prediction;
   if (!options.finding.empty()) {
     auto read = read_prediction(options.finding);
@@ -207,10 +207,10 @@ int verify(const Options& options, const Command& first, const Command& second) 
 }  // namespace
 
 void add_verify(CLI::App& app, Action& action) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<VerifyArguments>();
   CLI::App* command =
-      app.add_subcommand(kCommand, "Find out whether a change made a program faster");
-  command->description(kDescription);
+      app.add_subcommand(kVerifyCommand, "Find out whether a change made a program faster");
+  command->description(kVerifyDescription);
   command->prefix_command();
   command->add_option("--runs", options->runs, "Pairs of runs; 7 if not given")
       ->check(CLI::Range(1, 1000))
@@ -231,7 +231,7 @@ void add_verify(CLI::App& app, Action& action) {
       const Command first(words.begin(), bar);
       const Command second(bar == words.end() ? bar : bar + 1, words.end());
       if (first.empty() || second.empty()) {
-        return print_usage_error(kCommand, "two commands are needed: -- CMD --- CMD");
+        return print_usage_error(kVerifyCommand, "two commands are needed: -- CMD --- CMD");
       }
       return verify(*options, first, second);
     };

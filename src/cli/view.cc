@@ -23,9 +23,9 @@
 namespace stepscope::cli {
 namespace {
 
-constexpr const char* kCommand = "view";
+constexpr const char* kViewCommand = "view";
 
-constexpr const char* kDescription =
+constexpr const char* kViewDescription =
     R"(Look at traces in the browser: timeline, flame graphs, memory, findings, SQL.
 
 Examples:
@@ -35,10 +35,10 @@ Examples:
                                                      on a server; then at home:
                                                      ssh -L 8600:127.0.0.1:8600 server)";
 
-constexpr const char* kFooter =
+constexpr const char* kViewFooter =
     "Only this machine can reach the page, and only with the token in its address. Ctrl-C ends it.";
 
-struct Options {
+struct ViewArguments {
   std::vector<std::string> paths;
   int port = 0;
   bool no_browser = false;
@@ -106,7 +106,7 @@ void serve_until_signal(serve::HttpServer& server) {
   serving.join();
 }
 
-int run(const Options& options) {
+int run(const ViewArguments& options) {
   bool is_serving = false;  // then a run that is read again shows no progress bar
   const auto runs = serve::Runs::open(options.paths, [&is_serving](const std::string& path) {
     return is_serving ? load(path) : load_trace(path);
@@ -128,9 +128,9 @@ int run(const Options& options) {
 }  // namespace
 
 void add_view(CLI::App& app, Action& action) {
-  const auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(kCommand, "Look at traces in the browser");
-  command->description(kDescription);
+  const auto options = std::make_shared<ViewArguments>();
+  CLI::App* command = app.add_subcommand(kViewCommand, "Look at traces in the browser");
+  command->description(kViewDescription);
   command
       ->add_option("PATH", options->paths,
                    "Trace files, runs or folders with traces; \"-\" is standard input")
@@ -143,7 +143,7 @@ void add_view(CLI::App& app, Action& action) {
       ->type_name("N");
   command->add_flag("--no-browser", options->no_browser,
                     "Only print the address; also where there is no display");
-  command->footer(kFooter);
+  command->footer(kViewFooter);
   command->callback([options, &action] { action = [options] { return run(*options); }; });
 }
 

@@ -20,7 +20,7 @@ namespace {
 namespace dom = simdjson::dom;
 
 // Profiles are some hundred bytes per operator of a graph; the parser holds text and tree at once.
-constexpr size_t kMaxFileBytes = size_t{512} << 20;
+constexpr size_t kMaxStaticProfileBytes = size_t{512} << 20;
 
 std::optional<int64_t> find_ns(dom::object times, std::string_view key) {
   double seconds = 0;
@@ -218,7 +218,8 @@ bool looks_like_megengine_static(std::string_view head) {
 }
 
 Result<Trace> load_megengine_static(ByteSource& source, const LoadOptions& options) {
-  Result<std::string> text = read_whole(source, kMaxFileBytes, "a MegEngine profile", options);
+  Result<std::string> text =
+      read_whole(source, kMaxStaticProfileBytes, "a MegEngine profile", options);
   if (!text) return text.status();
   dom::parser parser;
   dom::object root;

@@ -11,7 +11,7 @@
 namespace stepscope {
 namespace {
 
-constexpr size_t kMaxFileBytes = size_t{1} << 30;  // some ten million functions
+constexpr size_t kMaxProfBytes = size_t{1} << 30;  // some ten million functions
 
 class EdgeMaker {
  public:
@@ -70,7 +70,7 @@ class EdgeMaker {
 }  // namespace
 
 Result<Trace> load_prof(ByteSource& source, const LoadOptions& options) {
-  const Result<std::string> bytes = read_whole(source, kMaxFileBytes, "a profile", options);
+  const Result<std::string> bytes = read_whole(source, kMaxProfBytes, "a profile", options);
   if (!bytes) return bytes.status();
   if (source.truncated()) return Status::error(source.name() + ": " + source.fault());
   const Result<CallProfile> profile = decode_prof(*bytes, source.name());

@@ -19,7 +19,7 @@ namespace {
 namespace dom = simdjson::dom;
 
 // The parser holds text and tree at once: some five times the file.
-constexpr size_t kMaxFileBytes = size_t{512} << 20;
+constexpr size_t kMaxSpeedscopeBytes = size_t{512} << 20;
 
 std::string_view text_of(dom::object object, std::string_view key) {
   std::string_view text;
@@ -300,7 +300,7 @@ bool looks_like_speedscope(std::string_view head) {
 }
 
 Result<Trace> load_speedscope(ByteSource& source, const LoadOptions& options) {
-  Result<std::string> text = read_whole(source, kMaxFileBytes, "a speedscope file", options);
+  Result<std::string> text = read_whole(source, kMaxSpeedscopeBytes, "a speedscope file", options);
   if (!text) return text.status();
   dom::parser parser;
   dom::object file;

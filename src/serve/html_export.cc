@@ -26,7 +26,7 @@ constexpr double kShareOfSlices = 0.15;
 
 constexpr size_t kSlicesPerBlock = 1'000;
 constexpr size_t kSlicesBytes = size_t{4} << 20;  // those of deep stacks are large
-constexpr size_t kMaxLabels = 20'000;             // whose longest slice has its details in the file
+constexpr size_t kMaxDetailedLabels = 20'000;     // whose longest slice has its details in the file
 constexpr size_t kMaxSlices = 300'000;            // of one run, for the sake of time
 constexpr size_t kMaxFlowDevices = 32;
 
@@ -282,7 +282,7 @@ class HtmlExport {
       if (best == kNone || trace.slices().dur_ns[i] > trace.slices().dur_ns[best]) best = i;
     }
     std::erase(longest, kNone);
-    return take_longest(trace, std::move(longest), kMaxLabels);
+    return take_longest(trace, std::move(longest), kMaxDetailedLabels);
   }
 
   std::vector<uint32_t> find_longest(const Trace& trace, size_t count) const {

@@ -20,8 +20,12 @@ using format::pack_record;
 using format::PoolForTests;
 using enum format::RecordKind;
 
-uint64_t begin(uint32_t label, uint32_t ticks = 10) { return pack_record(kBegin, label, ticks); }
-uint64_t end(uint32_t label, uint32_t ticks = 10) { return pack_record(kEnd, label + 1, ticks); }
+uint64_t begin_record(uint32_t label, uint32_t ticks = 10) {
+  return pack_record(kBegin, label, ticks);
+}
+uint64_t end_record(uint32_t label, uint32_t ticks = 10) {
+  return pack_record(kEnd, label + 1, ticks);
+}
 
 uint64_t my_start_time() {
   std::ifstream file("/proc/self/stat");
@@ -76,7 +80,7 @@ class RunFolder : public testing::Test {
 
 TEST_F(RunFolder, ReadsAClosedRecordingWithoutFaults) {
   RecordingForTests file({});
-  file.records(0, {begin(0), end(0)});
+  file.records(0, {begin_record(0), end_record(0)});
   file.close();
   file.save(path("1234.sscope"));
   load(path("1234.sscope"));
@@ -87,13 +91,14 @@ TEST_F(RunFolder, ReadsAClosedRecordingWithoutFaults) {
 
 TEST_F(RunFolder, TakesFromThePoolWhatTheFileDoesNotHave) {
   RecordingForTests file({});
-  file.records(0, {begin(0), begin(1)});
+  file.records(0, {begin_record(0), begin_record(1)});
   file.save(path("1234.sscope"));
   PoolForTests pool(1);
   pool.journal(0, 2).string(4, "d").label(3, 4);
   // One chunk was sealed already, the next one not.
-  pool.chunk({.first_word = 2, .first_tick = 20}, {end(1), begin(3), end(3), end(0)});
-  pool.chunk({.dropped = 9}, {begin(0), begin(1)});
+  pool.chunk({.first_word = 2, .first_tick = 20},
+             {end_record(1), begin_record(3), end_record(3), end_record(0)});
+  pool.chunk({.dropped = 9}, {begin_record(0), begin_record(1)});
   pool.set_dropped(3);
   RecordingForTests::save(path("1234.pool"), pool.bytes());
   for (const std::string& what : {path("1234.sscope"), folder_}) {
@@ -111,10 +116,10 @@ TEST_F(RunFolder, TakesFromThePoolWhatTheFileDoesNotHave) {
 
 TEST_F(RunFolder, PassesOverTheFirstWordsOfAChunkThatWereSealed) {
   RecordingForTests file({});
-  file.records(0, {begin(0), begin(1)});
+  file.records(0, {begin_record(0), begin_record(1)});
   file.save(path("1234.sscope"));
   PoolForTests pool(1);
-  pool.chunk({}, {begin(0), begin(1), end(1), end(0)});
+  pool.chunk({}, {begin_record(0), begin_record(1), end_record(1), end_record(0)});
   RecordingForTests::save(path("1234.pool"), pool.bytes());
   load(folder_);
   EXPECT_EQ(slices(), "a 10+30, b 20+10");
@@ -125,8 +130,8 @@ TEST_F(RunFolder, FindsThePoolThatTheMetadataNames) {
   RecordingForTests file({.pool_path = path("elsewhere")});
   file.save(path("1234.sscope"));
   PoolForTests pool(1), other(2);
-  pool.chunk({}, {begin(0), end(0)});
-  other.chunk({}, {begin(1), end(1)});
+  pool.chunk({}, {begin_record(0), end_record(0)});
+  other.chunk({}, {begin_record(1), end_record(1)});
   RecordingForTests::save(path("1234.pool"), other.bytes());  // of another recording
   RecordingForTests::save(path("elsewhere"), pool.bytes());
   load(path("1234.sscope"));
@@ -135,7 +140,7 @@ TEST_F(RunFolder, FindsThePoolThatTheMetadataNames) {
 
 TEST_F(RunFolder, SaysThatThePoolIsMissing) {
   RecordingForTests file({});
-  file.records(0, {begin(0), end(0)});
+  file.records(0, {begin_record(0), end_record(0)});
   file.save(path("1234.sscope"));
   load(path("1234.sscope"));
   EXPECT_EQ(notes(),
@@ -145,10 +150,10 @@ TEST_F(RunFolder, SaysThatThePoolIsMissing) {
 
 TEST_F(RunFolder, CountsAGapAsLost) {
   RecordingForTests file({});
-  file.records(0, {begin(0)});
+  file.records(0, {begin_record(0)});
   file.save(path("1234.sscope"));
   PoolForTests pool(1);
-  pool.chunk({.first_word = 6, .first_tick = 100}, {begin(1), end(1)});
+  pool.chunk({.first_word = 6, .first_tick = 100}, {begin_record(1), end_record(1)});
   RecordingForTests::save(path("1234.pool"), pool.bytes());
   load(folder_);
   EXPECT_EQ(stat(Stat::kRecordsLost), 5u);
@@ -157,12 +162,12 @@ TEST_F(RunFolder, CountsAGapAsLost) {
 
 TEST_F(RunFolder, LeavesOutWhatFollowsAGapWhileTheProgramRuns) {
   RecordingForTests file({.boot_id = boot_id()});
-  file.records(0, {begin(0)});
+  file.records(0, {begin_record(0)});
   file.save(path("1234.sscope"));
   PoolForTests pool(1, getpid(), my_start_time());
-  pool.chunk({.first_word = 1, .first_tick = 10}, {end(0)});
-  pool.chunk({.first_word = 6, .first_tick = 100}, {begin(1), end(1)});
-  pool.chunk({.first_word = 8, .first_tick = 200}, {begin(1), end(1)});
+  pool.chunk({.first_word = 1, .first_tick = 10}, {end_record(0)});
+  pool.chunk({.first_word = 6, .first_tick = 100}, {begin_record(1), end_record(1)});
+  pool.chunk({.first_word = 8, .first_tick = 200}, {begin_record(1), end_record(1)});
   RecordingForTests::save(path("1234.pool"), pool.bytes());
   load(folder_);
   EXPECT_EQ(slices(), "a 10+10");
@@ -172,12 +177,12 @@ TEST_F(RunFolder, LeavesOutWhatFollowsAGapWhileTheProgramRuns) {
 
 TEST_F(RunFolder, SaysNothingOfATornEndThatThePoolHas) {
   RecordingForTests file({});
-  file.records(0, {begin(0)});
+  file.records(0, {begin_record(0)});
   std::vector<uint8_t> bytes = file.bytes();
   bytes.resize(bytes.size() - 9);
   RecordingForTests::save(path("1234.sscope"), bytes);
   PoolForTests pool(1);
-  pool.chunk({}, {begin(0), end(0)});
+  pool.chunk({}, {begin_record(0), end_record(0)});
   RecordingForTests::save(path("1234.pool"), pool.bytes());
   load(folder_);
   EXPECT_EQ(slices(), "a 10+10");
@@ -189,8 +194,8 @@ TEST_F(RunFolder, SaysNothingOfATornEndThatThePoolHas) {
 
 TEST_F(RunFolder, JoinsTheFilesOfARecordingInOrder) {
   RecordingForTests first({.segment = 9}), second({.segment = 10});
-  first.records(100, {end(2), begin(0)}, 1000);
-  second.records(102, {begin(1), end(1), end(0)}, 1020);
+  first.records(100, {end_record(2), begin_record(0)}, 1000);
+  second.records(102, {begin_record(1), end_record(1), end_record(0)}, 1020);
   second.close();
   first.save(path("1234.9.sscope"));
   second.save(path("1234.10.sscope"));
@@ -209,8 +214,8 @@ TEST_F(RunFolder, JoinsTheFilesOfARecordingInOrder) {
 
 TEST_F(RunFolder, CountsAMissingFileInTheMiddleAsLost) {
   RecordingForTests first({}), third({.segment = 2});
-  first.records(0, {begin(0), end(0)});
-  third.records(7, {begin(1), end(1)}, 100);
+  first.records(0, {begin_record(0), end_record(0)});
+  third.records(7, {begin_record(1), end_record(1)}, 100);
   third.close();
   first.save(path("1234.sscope"));
   third.save(path("1234.2.sscope"));
@@ -223,7 +228,7 @@ TEST_F(RunFolder, CountsAMissingFileInTheMiddleAsLost) {
 TEST_F(RunFolder, MergesProcessesOnOneClock) {
   const auto save = [&](const std::string& name, const RecordingForTests::Options& options) {
     RecordingForTests file(options);
-    file.records(0, {begin(0), end(0)});
+    file.records(0, {begin_record(0), end_record(0)});
     file.close();
     file.save(path(name));
   };
@@ -246,7 +251,7 @@ TEST_F(RunFolder, SaysHowManyRecordingsWereNotClosed) {
     file.save(path(std::to_string(id) + ".sscope"));
   }
   PoolForTests pool(2);
-  pool.chunk({}, {begin(0), end(0)});
+  pool.chunk({}, {begin_record(0), end_record(0)});
   RecordingForTests::save(path("2.pool"), pool.bytes());
   load(folder_);
   EXPECT_EQ(notes(),
@@ -269,11 +274,12 @@ TEST_F(RunFolder, IsOneOnlyWithRecordings) {
 
 TEST_F(RunFolder, LoadsWhateverBitsOfThePoolAreWrong) {
   RecordingForTests file({});
-  file.records(0, {begin(0)});
+  file.records(0, {begin_record(0)});
   file.save(path("1234.sscope"));
   PoolForTests pool(1);
   pool.journal(0, 2).string(4, "d").label(3, 4).track(1, 4, 7);
-  const size_t chunk = pool.chunk({}, {begin(0), begin(3), end(3), end(0)});
+  const size_t chunk =
+      pool.chunk({}, {begin_record(0), begin_record(3), end_record(3), end_record(0)});
   const std::vector<uint8_t> good = pool.bytes();
   for (size_t at = 0; at < 240; ++at) {
     std::vector<uint8_t> bytes = good;
@@ -290,7 +296,7 @@ TEST_F(RunFolder, HasTheAllocationsAndArrowsOfRecords) {
   };
   const uint64_t device = uint64_t{1} << 32 | 2;
   RecordingForTests file({});
-  file.records(0, {begin(0),
+  file.records(0, {begin_record(0),
                    extended(ExtendedRecord::kFlowBegin, 1),
                    77,
                    extended(ExtendedRecord::kAllocate, 3),
@@ -301,15 +307,15 @@ TEST_F(RunFolder, HasTheAllocationsAndArrowsOfRecords) {
                    0xF00,
                    512,
                    device,
-                   end(0),
-                   begin(1),
+                   end_record(0),
+                   begin_record(1),
                    extended(ExtendedRecord::kFlowEnd, 1),
                    77,
-                   end(1),
-                   begin(2),
+                   end_record(1),
+                   begin_record(2),
                    extended(ExtendedRecord::kFlowEnd, 1),
                    77,
-                   end(2),
+                   end_record(2),
                    extended(ExtendedRecord::kFlowEnd, 1),
                    78,
                    extended(ExtendedRecord::kAllocate, 2),
@@ -339,17 +345,20 @@ TEST_F(RunFolder, WritesTheSeedsOfTheFuzzerWhenAsked) {
   const char* folder = std::getenv("STEPSCOPE_CORPUS_OUT");
   if (folder == nullptr) GTEST_SKIP() << "STEPSCOPE_CORPUS_OUT is not set";
   RecordingForTests file({.segment = 1});
-  file.records(5, {begin(0), pack_record(kExtended, pack_extended(3, 1), 1), 77, end(0)});
-  file.records(7, {77, end(0), begin(1), pack_record(kExtended, pack_extended(4, 1), 1), 77,
-                   pack_record(kExtended, pack_extended(1, 3), 1), 16, 512, 0, end(1), end(2)});
-  file.records(30, {begin(0), end(1)}, 90, 4);
+  file.records(
+      5, {begin_record(0), pack_record(kExtended, pack_extended(3, 1), 1), 77, end_record(0)});
+  file.records(
+      7,
+      {77, end_record(0), begin_record(1), pack_record(kExtended, pack_extended(4, 1), 1), 77,
+       pack_record(kExtended, pack_extended(1, 3), 1), 16, 512, 0, end_record(1), end_record(2)});
+  file.records(30, {begin_record(0), end_record(1)}, 90, 4);
   file.close();
   file.save(std::string(folder) + "/recording_words.sscope");
 }
 
 TEST_F(RunFolder, SamplesOfAProcessLieOnTheThreadsOfItsOwnRecording) {
   RecordingForTests file({.tid = 77, .thread_name = 1});
-  file.records(0, {begin(0), end(0)});
+  file.records(0, {begin_record(0), end_record(0)});
   file.close();
   file.save(path("1234.sscope"));
   // Its name comes first in the folder, and its name for the thread is another one.
@@ -372,7 +381,7 @@ TEST_F(RunFolder, SamplesOfAProcessLieOnTheThreadsOfItsOwnRecording) {
 
 TEST_F(RunFolder, AThreadThatOnlyTheSamplerSawIsOneMoreOfTheProcess) {
   RecordingForTests file({.tid = 77});
-  file.records(0, {begin(0), end(0)});
+  file.records(0, {begin_record(0), end_record(0)});
   file.close();
   file.save(path("1234.sscope"));
   RecordingForTests sampler({.file_id = 2, .sampler = "99 5", .tid = 78, .thread_name = 2});

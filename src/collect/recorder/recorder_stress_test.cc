@@ -26,7 +26,7 @@ RecorderOptions quiet(const TemporaryFolder& folder) {
   return options;
 }
 
-struct ReadRecord {
+struct StressRecord {
   RecordKind kind;
   uint32_t value;
   uint64_t tick;
@@ -36,7 +36,7 @@ struct ReadRecord {
 struct ReadStream {
   uint32_t track = 0;
   uint64_t next_word = 0, dropped = 0;
-  std::vector<ReadRecord> records;
+  std::vector<StressRecord> records;
 };
 
 // All streams of a file; fails where one has a gap or a record is cut.
@@ -87,7 +87,7 @@ uint32_t make_counter(const std::string& name) {
 // The numbers of one counter, in one stream.
 std::vector<uint64_t> numbers_of(const ReadStream& stream, uint32_t counter) {
   std::vector<uint64_t> numbers;
-  for (const ReadRecord& record : stream.records) {
+  for (const StressRecord& record : stream.records) {
     if (record.kind == RecordKind::kCounterI64 && record.value == counter) {
       numbers.push_back(record.words.at(0));
     }
@@ -173,7 +173,7 @@ TEST(RecorderStress, ThreadsThatComeAndGoKeepTheirRecordsAndNames) {
     EXPECT_TRUE(seen.insert(number).second);
     EXPECT_EQ(numbers[0], number << 32);
     expect_consecutive(numbers, "numbers");
-    const ReadRecord& last = stream.records.back();
+    const StressRecord& last = stream.records.back();
     EXPECT_EQ(file.name_of_label(last.value), "label " + std::to_string(number));
     EXPECT_EQ(file.name_of_track(stream.track), "thread " + std::to_string(number));
   }
@@ -219,7 +219,7 @@ TEST(RecorderStress, RecordingsStartAndStopWhileThreadsRecord) {
       for (const uint32_t counter : counters) {
         expect_consecutive(numbers_of(stream, counter), "numbers of a cycle");
       }
-      for (const ReadRecord& record : stream.records) {
+      for (const StressRecord& record : stream.records) {
         if (record.kind == RecordKind::kInstant) {
           ASSERT_TRUE(file.labels.contains(record.value)) << "a label that is not in the file";
         }
@@ -293,7 +293,7 @@ TEST(RecorderStress, RecordsOfAllSizesAreWholeAcrossTheEndsOfChunks) {
   ASSERT_TRUE(Recorder::stop().ok());
   const auto streams = read_streams(read_only_file(folder));
   ASSERT_EQ(streams.size(), 1u);
-  const std::vector<ReadRecord>& records = streams.begin()->second.records;
+  const std::vector<StressRecord>& records = streams.begin()->second.records;
   ASSERT_EQ(records.size(), kRecords);
   for (uint32_t i = 0; i < kRecords; ++i) {
     const uint32_t size = i * 7 % 11 % 4;
@@ -324,7 +324,7 @@ TEST(RecorderStress, TimesAreRightAfterAPauseBeyond32BitsAndAfterAClockThatWentB
   const auto streams = read_streams(read_only_file(folder));
   ASSERT_EQ(streams.size(), 1u);
   size_t at = 0, syncs = 0;
-  for (const ReadRecord& record : streams.begin()->second.records) {
+  for (const StressRecord& record : streams.begin()->second.records) {
     if (record.kind == RecordKind::kClockSync) {
       ++syncs;
       continue;

@@ -16,7 +16,7 @@ namespace {
 constexpr size_t kMaxTasks = 10'000;
 constexpr size_t kMaxLoops = 1000;
 constexpr size_t kMaxWaitedFor = 1000;
-constexpr size_t kMaxNameCharacters = 200;
+constexpr size_t kMaxTaskNameCharacters = 200;
 
 // What a task says of itself, kept by C or, where that is missing, in Python attributes.
 struct TaskFields {
@@ -53,7 +53,7 @@ std::optional<TaskFields> read_fields(RemoteObjects& objects, uint64_t task) {
 }
 
 std::string read_name(RemoteObjects& objects, uint64_t name) {
-  if (auto text = objects.read_text(name, kMaxNameCharacters)) return std::move(text->utf8);
+  if (auto text = objects.read_text(name, kMaxTaskNameCharacters)) return std::move(text->utf8);
   // From 3.12 on only the number, until somebody asks for the name.
   if (const auto number = objects.read_unsigned(name)) return "Task-" + std::to_string(*number);
   return "?";

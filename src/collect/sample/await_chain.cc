@@ -8,7 +8,7 @@
 namespace stepscope::sample {
 namespace {
 
-constexpr size_t kMaxFrames = 1000;
+constexpr size_t kMaxAwaits = 1000;
 
 constexpr uint8_t kYieldFrom = 72;           // to 3.10
 constexpr uint8_t kResume = 151;             // 3.11, 3.12
@@ -125,7 +125,7 @@ bool is_between(std::string_view type) {
 AwaitChain read_await_chain(RemoteObjects& objects, uint64_t coroutine) {
   AwaitChain chain;
   uint64_t at = coroutine;
-  for (size_t steps = 0; at != 0 && steps < kMaxFrames; ++steps) {
+  for (size_t steps = 0; at != 0 && steps < kMaxAwaits; ++steps) {
     const auto type = objects.type_of(at);
     if (!type) break;
     if (is_between(type->name)) {

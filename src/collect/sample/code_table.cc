@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "collect/sample/value_at.h"
+
 namespace stepscope::sample {
 namespace {
 
@@ -12,13 +14,6 @@ constexpr uint32_t kTypeOffset = 8;
 constexpr uint32_t kSizeOffset = 16;     // of a bytes object
 constexpr uint32_t kContentOffset = 32;  // of a bytes object
 constexpr uint32_t kMaxFrameSlots = 1 << 16;
-
-template <typename T>
-T value_at(const uint8_t* bytes, uint32_t offset) {
-  T value;
-  std::memcpy(&value, bytes + offset, sizeof(value));
-  return value;
-}
 
 void append_utf8(std::string& text, uint32_t c) {
   if (c < 0x80) {

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <optional>
 
+#include "collect/sample/value_at.h"
+
 namespace stepscope::sample {
 namespace {
 
@@ -11,13 +13,6 @@ constexpr size_t kMaxFrames = 1 << 17;
 constexpr int32_t kMaxStackTop = 1 << 16;
 constexpr int kMaxCallsSince = 64;
 constexpr uint64_t kNotCopied = UINT64_MAX;
-
-template <typename T>
-T value_at(const uint8_t* bytes, uint32_t offset) {
-  T value;
-  std::memcpy(&value, bytes + offset, sizeof(value));
-  return value;
-}
 
 class FrameChain {
  public:

@@ -9,7 +9,7 @@ namespace stepscope::sample {
 namespace {
 
 constexpr size_t kMaxLocals = 200;
-constexpr size_t kMaxNameCharacters = 100;
+constexpr size_t kMaxLocalNameCharacters = 100;
 constexpr uint32_t kIsOptimized = 0x1, kHasArguments = 0x4, kHasKeywords = 0x8;  // of a code
 
 struct Slot {
@@ -73,7 +73,7 @@ std::vector<Slot> read_slots(RemoteObjects& objects, const StackFrame& frame,
     return slots;
   }
   for (size_t i = 0; i < names.size(); ++i) {
-    auto name = objects.read_text(names[i], kMaxNameCharacters);
+    auto name = objects.read_text(names[i], kMaxLocalNameCharacters);
     if (!name) continue;
     Slot slot{std::move(name->utf8), through_cell(objects, values[i]), i < shape.arguments};
     // To 3.10 an argument that a closure uses has a slot of its own and another for its cell.
@@ -93,7 +93,7 @@ std::vector<Slot> read_named(RemoteObjects& objects, const StackFrame& frame) {
   const uint64_t names = objects.read_pointer(frame.address + objects.layout().frame.names);
   std::vector<Slot> slots;
   for (const DictValue::Entry& entry : objects.read_dict(names, 4 * kMaxLocals).entries) {
-    auto name = objects.read_text(entry.key, kMaxNameCharacters);
+    auto name = objects.read_text(entry.key, kMaxLocalNameCharacters);
     if (!name || name->utf8.starts_with("__")) continue;
     const auto type = objects.type_of(entry.value);
     if (!type || objects.derives_from(*type, "module") || objects.derives_from(*type, "type") ||

@@ -5,6 +5,8 @@
 #include <bit>
 #include <cstring>
 
+#include "collect/sample/value_at.h"
+
 namespace stepscope::sample {
 namespace {
 
@@ -14,13 +16,6 @@ constexpr size_t kMaxBases = 64;
 constexpr uint64_t kMaxDigits = uint64_t{1} << 40;
 constexpr uint64_t kMaxDecimalDigits = 16;  // of 30 bits: 144 decimal ones
 constexpr uint32_t kDigitBits = 30;
-
-template <typename T>
-T value_at(std::span<const uint8_t> bytes, size_t offset) {
-  T value;
-  std::memcpy(&value, bytes.data() + offset, sizeof(value));
-  return value;
-}
 
 bool is_name_character(char c) {
   const auto byte = static_cast<uint8_t>(c);

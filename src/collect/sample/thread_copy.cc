@@ -4,6 +4,8 @@
 #include <array>
 #include <cstring>
 
+#include "collect/sample/value_at.h"
+
 namespace stepscope::sample {
 namespace {
 
@@ -15,13 +17,6 @@ constexpr uint32_t kSlotsAside = 40;  // of frames that do not lie on Python's s
 constexpr int kMaxLearned = 4096;     // frames aside, for one chain
 constexpr uint32_t kMaxUnused = 16;
 constexpr uint64_t kUserSpaceEnd = uint64_t{1} << 56;
-
-template <typename T>
-T value_at(const uint8_t* bytes) {
-  T value;
-  std::memcpy(&value, bytes, sizeof(value));
-  return value;
-}
 
 }  // namespace
 

@@ -3,19 +3,14 @@
 #include <algorithm>
 #include <cstring>
 
+#include "collect/sample/value_at.h"
+
 namespace stepscope::sample {
 namespace {
 
 constexpr size_t kMaxInterpreters = 1024;
 constexpr size_t kMaxThreads = 1 << 16;
 constexpr uint32_t kTidInPthread = 0x2d0;  // glibc, x86-64
-
-template <typename T>
-T value_at(const uint8_t* bytes, uint32_t offset) {
-  T value;
-  std::memcpy(&value, bytes + offset, sizeof(value));
-  return value;
-}
 
 }  // namespace
 

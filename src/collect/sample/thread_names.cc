@@ -3,7 +3,7 @@
 namespace stepscope::sample {
 namespace {
 
-constexpr size_t kMaxThreads = 10'000;
+constexpr size_t kMaxNamedThreads = 10'000;
 constexpr size_t kMaxCharacters = 200;
 
 }  // namespace
@@ -21,7 +21,7 @@ uint64_t ThreadNames::find_threads(uint64_t interpreter) {
 void ThreadNames::refresh() {
   std::unordered_map<uint64_t, std::string> names;
   for (const uint64_t interpreter : objects_.find_interpreters()) {
-    const auto threads = objects_.read_dict(find_threads(interpreter), kMaxThreads).entries;
+    const auto threads = objects_.read_dict(find_threads(interpreter), kMaxNamedThreads).entries;
     // None at all: it is another dict by now.
     if (threads.empty()) threads_.erase(interpreter);
     for (const auto& [key, thread] : threads) {
