@@ -12,7 +12,6 @@ VENV := .venv
 RESULTS := build/results
 DEMO := outputs/demo
 CXX_SOURCES = $(shell find src fuzz bench tests examples -name '*.cc' -o -name '*.h')
-PYTEST = $(VENV)/bin/python -m pytest -q -rs
 
 .PHONY: help
 help:  ## Print this list
@@ -43,59 +42,61 @@ demo: build  ## Profile a small PyTorch training run and print what Stepscope sa
 
 # What is built is built with all cores; then parts that use one core each run side by side.
 CORES := $(JOBS)
-SIDE_BY_SIDE = $(MAKE) --jobs=$(CORES) --output-sync=line JOBS=1
+# A part that fails does not hide what others would have found: the end names all tests that failed.
+SIDE_BY_SIDE = RUN_AGAIN=1 $(MAKE) --jobs=$(CORES) --keep-going --output-sync=line JOBS=1
+SUM_UP = scripts/run_again; $(VENV)/bin/python scripts/test_summary.py $(RESULTS) || status=1; exit $$status
 PYTEST_PARTS := pytest-wheel pytest-viewer pytest-frameworks $(OTHER_PYTHONS:%=pytest-%) pytest-asan
 
 .PHONY: test
 test:  ## Lint; release, ASan and UBSan tests; 10 s per fuzzer; golden, CLI, Python, wheel, browser, TensorFlow tests
 	@rm -rf $(RESULTS) && mkdir -p $(RESULTS)
 	@$(MAKE) lint build build-asan
-	@$(SIDE_BY_SIDE) FUZZ_SECONDS=10 pytest-release $(PYTEST_PARTS) ctest-release ctest-asan vitest fuzz
-	@$(VENV)/bin/python scripts/test_summary.py $(RESULTS)
+	@status=0; \
+	$(SIDE_BY_SIDE) FUZZ_SECONDS=10 pytest-release $(PYTEST_PARTS) ctest-release ctest-asan vitest fuzz || status=1; \
+	$(SUM_UP)
 
 .PHONY: test-all
 test-all:  ## The same, and TSan, 3 minutes per fuzzer, heavy live tests, TensorBoard, TensorFlow, JAX
 	@rm -rf $(RESULTS) && mkdir -p $(RESULTS)
 	@$(MAKE) lint build build-asan build-tsan build-benchmarks
-	@$(MAKE) fuzz FUZZ_SECONDS=180
-	@$(SIDE_BY_SIDE) ctest-release ctest-asan ctest-tsan vitest $(PYTEST_PARTS)
-	@$(MAKE) pytest-all pytest-tensorboard pytest-frameworks-all
-	@$(VENV)/bin/python scripts/test_summary.py $(RESULTS)
+	@status=0; \
+	$(SIDE_BY_SIDE) FUZZ_SECONDS=180 fuzz ctest-release ctest-asan ctest-tsan vitest $(PYTEST_PARTS) || status=1; \
+	RUN_AGAIN=1 $(MAKE) --keep-going pytest-all pytest-tensorboard pytest-frameworks-all || status=1; \
+	$(SUM_UP)
 
 ctest-%: build-%
-	ctest --preset $* -j $(JOBS) --output-junit $(CURDIR)/$(RESULTS)/ctest-$*.xml
+	JOBS=$(JOBS) scripts/run_ctest $*
 
+SUITES := tests/golden tests/cli tests/serve tests/python tests/recorder tests/sample
 pytest-release: build
-	$(PYTEST) -m 'not heavy' --junitxml=$(RESULTS)/pytest.xml \
-	  tests/golden tests/cli tests/serve tests/python tests/recorder tests/sample
+	scripts/run_pytest pytest $(VENV)/bin/python -m 'not heavy' $(SUITES)
 
 pytest-all: build
-	$(PYTEST) --junitxml=$(RESULTS)/pytest-all.xml \
-	  tests/golden tests/cli tests/serve tests/python tests/recorder tests/sample
+	scripts/run_pytest pytest-all $(VENV)/bin/python $(SUITES)
 
 # The command's tests once more, with the sanitized binary.
 pytest-asan: build-asan
-	STEPSCOPE_BIN=build/asan/bin/stepscope $(PYTEST) -m 'not heavy and not live' \
-	  --junitxml=$(RESULTS)/pytest-asan.xml tests/golden tests/cli tests/serve tests/recorder
+	STEPSCOPE_BIN=build/asan/bin/stepscope scripts/run_pytest pytest-asan $(VENV)/bin/python \
+	  -m 'not heavy and not live' tests/golden tests/cli tests/serve tests/recorder
 
 # The tab in TensorBoard itself, in Chromium.
 pytest-tensorboard: build browser
 	@scripts/setup tensorboard
-	.venv-tensorboard/bin/python -m pytest -q -rs --junitxml=$(RESULTS)/pytest-tensorboard.xml tests/tensorboard
+	scripts/run_pytest pytest-tensorboard .venv-tensorboard/bin/python tests/tensorboard
 
 # Live, with TensorFlow and JAX in an environment of their own.
 pytest-frameworks: build
-	@scripts/test_frameworks $(RESULTS) -m 'not heavy'
+	@scripts/test_frameworks -m 'not heavy'
 
 pytest-frameworks-all: build
-	@scripts/test_frameworks $(RESULTS)
+	@scripts/test_frameworks
 
 pytest-wheel: wheel
-	$(PYTEST) --junitxml=$(RESULTS)/pytest-wheel.xml tests/wheel
+	scripts/run_pytest pytest-wheel $(VENV)/bin/python tests/wheel
 
 # The page in Chromium, where there is one.
 pytest-viewer: build browser
-	$(PYTEST) --junitxml=$(RESULTS)/pytest-viewer.xml tests/viewer
+	scripts/run_pytest pytest-viewer $(VENV)/bin/python tests/viewer
 
 .PHONY: browser
 browser:
@@ -109,7 +110,7 @@ vitest: build
 
 # The Python tests for another interpreter, where there is one.
 pytest-3.%: build
-	@scripts/test_other_python 3.$* $(RESULTS)
+	@scripts/test_other_python 3.$*
 
 .PHONY: bench
 bench: build build-benchmarks  ## Measure against peers and limits
@@ -146,7 +147,7 @@ format: setup  ## Format all sources
 
 .PHONY: golden-update
 golden-update: build  ## Write what is printed now as expected, and show the difference
-	-$(PYTEST) tests/golden --update-golden
+	-$(VENV)/bin/python -m pytest -q tests/golden --update-golden
 	git diff -- tests
 
 .PHONY: wheel

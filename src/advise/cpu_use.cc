@@ -18,6 +18,17 @@ class CounterMeans {
     const Track* track = find(name, series);
     return track == nullptr ? -1 : mean_of(*track);
   }
+  // The sum of the means of the counters whose names begin so; -1 where one has no value.
+  double sum_of_means(std::string_view prefix) const {
+    double sum = 0;
+    for (const Track& track : trace_.tracks()) {
+      if (!is_counter(track) || !trace_.string(track.name).starts_with(prefix)) continue;
+      const double mean = mean_of(track);
+      if (mean < 0) return -1;
+      sum += mean;
+    }
+    return sum;
+  }
   // The last value, at whatever time.
   double last(std::string_view name) const {
     const Track* track = find(name, "");
@@ -26,10 +37,13 @@ class CounterMeans {
   }
 
  private:
+  bool is_counter(const Track& track) const {
+    return track.kind == TrackKind::kCounter && track.process == process_;
+  }
   const Track* find(std::string_view name, std::string_view series) const {
     for (const Track& track : trace_.tracks()) {
-      if (track.kind == TrackKind::kCounter && track.process == process_ &&
-          trace_.string(track.name) == name && trace_.string(track.series) == series) {
+      if (is_counter(track) && trace_.string(track.name) == name &&
+          trace_.string(track.series) == series) {
         return &track;
       }
     }
@@ -66,6 +80,10 @@ CpuUse CpuUse::find(const Trace& trace, const Track& training_thread, const Inte
   const double user = means.mean("CPU", "user");
   use.system_cores = means.mean("CPU", "system");
   if (user >= 0) use.used_cores = user + std::max(0.0, use.system_cores);
+  const double busy_cores = means.sum_of_means("core ");
+  if (use.cores > 0 && use.used_cores >= 0 && busy_cores >= 0) {
+    use.other_cores = std::max(0.0, busy_cores - use.used_cores);
+  }
   use.machine_cores = means.mean("machine CPU", "busy");
   use.iowait_cores = means.mean("machine CPU", "iowait");
   use.stolen_cores = means.mean("machine CPU", "steal");

@@ -13,6 +13,7 @@ struct CpuUse {
   uint32_t cores = 0;         // that the program may use; 0: unknown
   double used_cores = -1;     // by the program and its children
   double system_cores = -1;   // of these, in the kernel
+  double other_cores = -1;    // of the program's cores, by other programs
   double machine_cores = -1;  // by everything on the machine
   double iowait_cores = -1;   // of the machine
   double stolen_cores = -1;   // by the hypervisor's other guests

@@ -35,8 +35,10 @@ InputModel::InputModel(const Case& c)
       workers_(c.input.workers),
       knows_cores_(c.cpu.cores > 0),
       cores_(knows_cores_ ? c.cpu.cores : 2 * kMostWorkers),
+      free_cores_(cores_),
       compute_cores_(1),
       fetch_cores_(1) {
+  if (c.cpu.other_cores > 0) free_cores_ = std::max(1.0, free_cores_ - c.cpu.other_cores);
   if (!c.input.is_in_process) return;
   const auto fetch_ns = static_cast<double>(fetch_ns_);
   const auto rest_ns = static_cast<double>(rest_ns_);
@@ -46,8 +48,7 @@ InputModel::InputModel(const Case& c)
   }
   if (c.cpu.used_cores >= 0 && rest_ns > 0) {
     const double used_ns = c.cpu.used_cores * static_cast<double>(step_ns_);
-    compute_cores_ =
-        std::clamp((used_ns - fetch_ns * fetch_cores_) / rest_ns, 1.0, static_cast<double>(cores_));
+    compute_cores_ = std::clamp((used_ns - fetch_ns * fetch_cores_) / rest_ns, 1.0, free_cores_);
   }
 }
 
@@ -62,7 +63,7 @@ int64_t InputModel::step_ns_with(uint32_t workers, int64_t fetch_ns) const {
   const auto fetch = static_cast<double>(fetch_ns);
   const auto rest = static_cast<double>(rest_ns_ + kHandOverNs);
   const double made = fetch / workers;
-  const double of_cores = (fetch * fetch_cores_ + rest * compute_cores_) / cores_;
+  const double of_cores = (fetch * fetch_cores_ + rest * compute_cores_) / free_cores_;
   return static_cast<int64_t>(std::max({rest, made, of_cores}));
 }
 

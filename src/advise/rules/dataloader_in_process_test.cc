@@ -31,6 +31,24 @@ TEST(DataloaderInProcess, ManyCoresHideAllButTheComputing) {
   EXPECT_NEAR(check(60'000, 40'000, 8)[0].at_stake_fraction, 0.597, 0.01);
 }
 
+// Both cores are busy, with one and a half of another program: workers would have half of one.
+TEST(DataloaderInProcess, CoresOfOtherProgramsAreNotFree) {
+  const auto at_stake = [](double used_cores) {
+    HandMadeTraining training(2);
+    training.count("CPU", "user", used_cores);
+    training.count("CPU", "system", 0);
+    for (int i = 0; i < 10; ++i) {
+      training.step([&] {
+        training.fetch(60'000, "load");
+        training.op("aten::mm", 40'000);
+      });
+    }
+    return training.check(check_dataloader_in_process)[0].at_stake_fraction;
+  };
+  EXPECT_NEAR(at_stake(2), 0.3, 0.1);
+  EXPECT_NEAR(at_stake(0.5), 0, 0.01);
+}
+
 TEST(DataloaderInProcess, AShortWaitIsNone) {
   EXPECT_FALSE(check(6'000, 94'000).empty());
   EXPECT_TRUE(check(4'000, 96'000).empty());
