@@ -8,8 +8,10 @@ set(STEPSCOPE_BATCH 8 CACHE STRING "How many files are compiled together")
 function(stepscope_batches variable name)
   set(files ${ARGN})
   set(alone ${files})
-  list(FILTER alone INCLUDE REGEX "/advise/rules/")  # small, and alike down to their names
-  list(FILTER files EXCLUDE REGEX "/advise/rules/")
+  # Rules are small, and alike down to their names; the table is compiled into a library once more.
+  set(pattern "/advise/rules/|/recorder/record_table\\.cc$")
+  list(FILTER alone INCLUDE REGEX ${pattern})
+  list(FILTER files EXCLUDE REGEX ${pattern})
   if(STEPSCOPE_BATCH LESS_EQUAL 1)
     set(${variable} ${files} ${alone} PARENT_SCOPE)
     return()
