@@ -25,7 +25,7 @@ class HandMadeTraining {
  public:
   // `thread` is the number of the training thread, in process 1.
   explicit HandMadeTraining(int cores = 2, int64_t thread = 1) : made(thread) {
-    for (int i = 0; i < cores; ++i) count("core " + std::to_string(i), "", 1);
+    for (int i = 0; i < cores; ++i) count("core " + std::to_string(i), "", 0);
   }
 
   template <typename Body>

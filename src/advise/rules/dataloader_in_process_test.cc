@@ -35,9 +35,12 @@ TEST(DataloaderInProcess, ManyCoresHideAllButTheComputing) {
 TEST(DataloaderInProcess, CoresOfOtherProgramsAreNotFree) {
   const auto at_stake = [](double used_cores) {
     HandMadeTraining training(2);
-    training.count("CPU", "user", used_cores);
-    training.count("CPU", "system", 0);
     for (int i = 0; i < 10; ++i) {
+      training.count("core 0", "", 1);
+      training.count("core 1", "", 1);
+      training.count("CPU", "user", used_cores);
+      training.count("CPU", "system", 0);
+      training.count("machine CPU", "busy", 2);
       training.step([&] {
         training.fetch(60'000, "load");
         training.op("aten::mm", 40'000);
