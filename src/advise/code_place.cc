@@ -12,9 +12,9 @@ namespace stepscope {
 bool is_library_file(std::string_view file) {
   if (file.empty() || file.front() == '<' || file == kBuiltInFile) return true;
   // The last one: of this package, wherever it lies. Samples see it at work.
-  constexpr std::array<std::string_view, 5> kParts = {
+  constexpr std::array<std::string_view, 5> kPlaces = {
       "site-packages/", "dist-packages/", "/lib/python3", "/lib64/python3", "/stepscope/_"};
-  for (const std::string_view part : kParts) {
+  for (const std::string_view part : kPlaces) {
     if (file.find(part) != file.npos) return true;
   }
   // As Kineto writes them: relative to where packages lie.

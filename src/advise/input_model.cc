@@ -12,6 +12,7 @@ namespace {
 
 constexpr int64_t kHandOverNs = 300'000;  // a batch's way out of a worker
 constexpr uint32_t kMostWorkers = 8;
+constexpr double kEvenlyBusy = 4;  // times what workers are busy: then they are on all cores
 constexpr double kLeastFetchCores = 0.05;  // a fetch that only waits takes some work
 
 // What is left of a step without its input. While the host waits for that, devices go on with what
@@ -64,7 +65,13 @@ int64_t InputModel::step_ns_with(uint32_t workers, int64_t fetch_ns) const {
   const auto rest = static_cast<double>(rest_ns_ + kHandOverNs);
   const double made = fetch / workers;
   const double of_cores = (fetch * fetch_cores_ + rest * compute_cores_) / free_cores_;
-  return static_cast<int64_t>(std::max({rest, made, of_cores}));
+  const double shared = std::max({rest, made, of_cores});
+  // Where the cores are full, a worker pushes one of the threads aside that compute together, and
+  // all wait for that one. Workers that are busy most of the time do so on all cores alike.
+  const double pushed = fetch * fetch_cores_ - rest * (free_cores_ - compute_cores_);
+  const double busy = std::min(1.0, kEvenlyBusy * fetch / (workers * shared));
+  const double delayed = rest + std::max(0.0, pushed);
+  return static_cast<int64_t>(std::max(shared, busy * shared + (1 - busy) * delayed));
 }
 
 int64_t InputModel::step_ns_with_faster_fetch(double share) const {

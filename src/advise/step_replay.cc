@@ -31,11 +31,6 @@ uint32_t find_row(const Trace& trace, const Track& track, int64_t time_ns) {
   return static_cast<uint32_t>(at - trace.slices().start_ns.begin());
 }
 
-struct Call {  // of the runtime
-  int64_t correlation = 0;
-  SliceId slice = kNoSlice;
-};
-
 }  // namespace
 
 class StepReplay::Builder {
@@ -60,6 +55,11 @@ class StepReplay::Builder {
   }
 
  private:
+  struct Call {  // of the runtime
+    int64_t correlation = 0;
+    SliceId slice = kNoSlice;
+  };
+
   static constexpr uint32_t kNone = StepReplay::kNone;
 
   // What keeps a thread busy by itself; anything else may only be waiting for another thread.

@@ -129,6 +129,8 @@ class Walk {
       function.operator_ns += slice.self_ns();
     } else if (context.is_in_torch) {
       function.torch_ns += slice.self_ns();
+    } else if (thread_.role(slice.label) == TrainingRole::kWaiting) {
+      function.waiting_ns += slice.self_ns();
     }
     if (context.function == slice.label) note_longest(function, slice);
   }
@@ -162,6 +164,7 @@ void FunctionWork::add(const FunctionWork& other) {
   own_ns += other.own_ns;
   operator_ns += other.operator_ns;
   torch_ns += other.torch_ns;
+  waiting_ns += other.waiting_ns;
   operators += other.operators;
   python_calls += other.python_calls;
   repeats += other.repeats;

@@ -35,6 +35,7 @@ struct FunctionWork {
   int64_t operator_ns = 0;  // of these: in operators
   // Of these: in PyTorch's Python code but in no operator, and garbage collection.
   int64_t torch_ns = 0;
+  int64_t waiting_ns = 0;     // of python_ns(), where samples tell that the thread waited
   uint64_t operators = 0;     // outermost ones
   uint64_t python_calls = 0;  // of library functions, and of itself
   uint64_t repeats = 0;       // calls of what it itself calls most often

@@ -40,24 +40,31 @@ void check_checkpoints(const Case& c, Findings& found) {
   found.push_back(std::move(finding));
 }
 
+// Of a step, as far as it may be in the function. Samples tell that of each function; the system
+// tells only of the whole step, in which the thread waits for workers as well.
+double find_waiting(const Case& c, const FunctionWork& function) {
+  // The system works for a disk.
+  const double for_disk = c.cpu.disk_bytes_per_s > kBusyDisk ? c.cpu.system_cores : 0;
+  if (c.is_sampled()) return c.share(function.waiting_ns) + for_disk;
+  return c.cpu.waiting - (c.input.has_workers ? c.share(c.input.wait_ns) : 0) + for_disk;
+}
+
 void check_waits(const Case& c, Findings& found) {
   if (c.cpu.waiting < 0) return;
-  // For workers it waits as well. And the system works for a disk.
-  const double waiting = c.cpu.waiting - (c.input.has_workers ? c.share(c.input.wait_ns) : 0) +
-                         (c.cpu.disk_bytes_per_s > kBusyDisk ? c.cpu.system_cores : 0);
   const FunctionWork* longest = nullptr;
   for (const FunctionWork& function : c.work->functions(Part::kRest)) {
     if (longest == nullptr || function.python_ns() > longest->python_ns()) longest = &function;
   }
   if (longest == nullptr) return;
   const double share = c.share(longest->python_ns());
+  const double waiting = find_waiting(c, *longest);
   if (share < kOfStep || waiting < kMostlyWaiting * share) return;
   // Waiting that may be in the making of batches.
   if (!c.input.has_workers && c.share(c.input.wait_ns) > share) return;
   Finding finding = make(c, longest->python_ns(), c.place(longest->label), longest->longest);
   finding.title = in_percent(share) + " of each step waits in " + finding.where +
                   ", with no core busy: for a disk, a network or a clock";
-  finding.figures.push_back({"waiting", c.cpu.waiting, Unit::kFraction});
+  finding.figures.push_back({"waiting", waiting, Unit::kFraction});
   finding.fix = "Let a thread do it while the training goes on, do it less often, or not at all.";
   finding.code =
       "writer = concurrent.futures.ThreadPoolExecutor(1)\n...\nwriter.submit(log, step, loss)";
