@@ -27,8 +27,8 @@ void raise_to(double& value, double other) {
 
 // "nn.Module: layers.0 (Linear)" is layers.0.
 std::string_view module_path(std::string_view name) {
-  constexpr std::string_view kPrefix = "nn.Module: ";
-  if (name.starts_with(kPrefix)) name.remove_prefix(kPrefix.size());
+  constexpr std::string_view kModulePrefix = "nn.Module: ";
+  if (name.starts_with(kModulePrefix)) name.remove_prefix(kModulePrefix.size());
   return name.substr(0, name.find(" ("));
 }
 

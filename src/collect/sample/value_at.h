@@ -1,4 +1,5 @@
-// value_at: one value out of bytes that were copied from another process, where it may lie unaligned.
+// value_at: one value out of bytes that were copied from another process, where it may lie
+// unaligned.
 #pragma once
 
 #include <cstddef>
