@@ -12,7 +12,8 @@ namespace {
 
 constexpr int64_t kHandOverNs = 300'000;  // a batch's way out of a worker
 constexpr uint32_t kMostWorkers = 8;
-constexpr double kEvenlyBusy = 4;  // times what workers are busy: then they are on all cores
+constexpr double kEvenlyBusy = 4;     // times what workers are busy: then they are on all cores
+constexpr double kWaitsOfRest = 0.1;  // that threads which compute together wait for each other
 constexpr double kLeastFetchCores = 0.05;  // a fetch that only waits takes some work
 
 // What is left of a step without its input. While the host waits for that, devices go on with what
@@ -44,7 +45,8 @@ InputModel::InputModel(const Case& c)
   const auto fetch_ns = static_cast<double>(fetch_ns_);
   const auto rest_ns = static_cast<double>(rest_ns_);
   if (c.cpu.waiting >= 0 && fetch_ns > 0) {
-    const double waiting_ns = c.cpu.waiting * static_cast<double>(step_ns_);
+    const double waiting_ns =
+        std::max(0.0, c.cpu.waiting * static_cast<double>(step_ns_) - kWaitsOfRest * rest_ns);
     fetch_cores_ = std::clamp(1 - waiting_ns / fetch_ns, kLeastFetchCores, 1.0);
   }
   if (c.cpu.used_cores >= 0 && rest_ns > 0) {
@@ -66,11 +68,12 @@ int64_t InputModel::step_ns_with(uint32_t workers, int64_t fetch_ns) const {
   const double made = fetch / workers;
   const double of_cores = (fetch * fetch_cores_ + rest * compute_cores_) / free_cores_;
   const double shared = std::max({rest, made, of_cores});
-  // Where the cores are full, a worker pushes one of the threads aside that compute together, and
-  // all wait for that one. Workers that are busy most of the time do so on all cores alike.
-  const double pushed = fetch * fetch_cores_ - rest * (free_cores_ - compute_cores_);
+  // While all cores compute together, a worker pushes one of their threads aside, and the others
+  // wait for that one. Workers that are busy most of the time do so on all cores alike.
+  const double together =
+      free_cores_ > 1 ? std::clamp((compute_cores_ - 1) / (free_cores_ - 1), 0.0, 1.0) : 1;
+  const double delayed = rest + fetch * fetch_cores_ * together;
   const double busy = std::min(1.0, kEvenlyBusy * fetch / (workers * shared));
-  const double delayed = rest + std::max(0.0, pushed);
   return static_cast<int64_t>(std::max(shared, busy * shared + (1 - busy) * delayed));
 }
 
