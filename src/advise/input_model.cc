@@ -14,6 +14,7 @@ constexpr int64_t kHandOverNs = 300'000;  // a batch's way out of a worker
 constexpr uint32_t kMostWorkers = 8;
 constexpr double kEvenlyBusy = 4;     // times what workers are busy: then they are on all cores
 constexpr double kWaitsOfRest = 0.1;  // that threads which compute together wait for each other
+constexpr double kGivenBack = 0.5;    // of what other programs use, once there is more to do
 constexpr double kLeastFetchCores = 0.05;  // a fetch that only waits takes some work
 
 // What is left of a step without its input. While the host waits for that, devices go on with what
@@ -40,7 +41,9 @@ InputModel::InputModel(const Case& c)
       free_cores_(cores_),
       compute_cores_(1),
       fetch_cores_(1) {
-  if (c.cpu.other_cores > 0) free_cores_ = std::max(1.0, free_cores_ - c.cpu.other_cores);
+  if (c.cpu.other_cores > 0) {
+    free_cores_ = std::max(1.0, free_cores_ - (1 - kGivenBack) * c.cpu.other_cores);
+  }
   if (!c.input.is_in_process) return;
   const auto fetch_ns = static_cast<double>(fetch_ns_);
   const auto rest_ns = static_cast<double>(rest_ns_);

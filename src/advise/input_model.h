@@ -34,7 +34,7 @@ class InputModel {
   uint32_t workers_;
   bool knows_cores_;
   uint32_t cores_;
-  double free_cores_;     // that other programs left to this one
+  double free_cores_;     // that other programs would leave to it
   double compute_cores_;  // that the rest of the step keeps busy
   double fetch_cores_;    // that a fetch does: less than 1 where it waits
 };

@@ -10,8 +10,8 @@ namespace stepscope {
 namespace {
 
 constexpr double kOfStep = 0.1;
-constexpr double kMostlyWaiting = 0.5;  // of the function's time
-constexpr double kBusyDisk = 64 << 10;  // bytes per second
+constexpr double kMostlyWaiting = 0.5;   // of the function's time
+constexpr double kBusyDisk = 512 << 10;  // bytes per second
 
 Finding make(const Case& c, int64_t ns, const std::string& where, SliceId slice) {
   Finding finding;
