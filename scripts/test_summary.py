@@ -1,7 +1,7 @@
 """Sums up the JUnit files of a test run: `test_summary.py FOLDER`. Exits 1 if a test failed.
 
-A test that failed and passed when it was run again alone (FOLDER/again, scripts/run_again) counts as
-passed, and is named.
+A test that failed, but passed when it was run again alone (FOLDER/again, scripts/run_again), counts
+as passed, and is named.
 """
 
 import collections
