@@ -14,7 +14,6 @@
 #include "analyze/rank_collectives.h"
 #include "analyze/steady_steps.h"
 #include "analyze/step_spans.h"
-#include "analyze/thread_work.h"
 #include "analyze/training_thread.h"
 #include "analyze/walk_in_time.h"
 #include "base/saturating.h"
@@ -77,19 +76,23 @@ Activity find_device_activity(const Trace& trace) {
   return activity;
 }
 
-// Of a host that computes itself: operators compute, unless they are in a collective.
+// Of a host that computes itself: operators of any thread of the training process. Collectives are
+// none, and may reach over others: an asynchronous one ends long after its call.
 Activity find_host_activity(const Trace& trace) {
   Activity activity;
   const auto thread = TrainingThread::of(trace);
   if (!thread->track()) return activity;
-  const ThreadWork work = ThreadWork::find(trace, *thread, *thread->track());
-  activity.compute = work.operators;
-  for (const Interval& node : work.backward_nodes) {
-    activity.compute.add(node.begin_ns, node.end_ns);
+  const uint32_t process = trace.tracks()[index(*thread->track())].process;
+  const SliceColumns& slices = trace.slices();
+  for (const Track& track : trace.tracks()) {
+    if (track.kind != TrackKind::kThread || track.process != process) continue;
+    for (uint32_t row = track.first_slice; row < track.first_slice + track.slice_count; ++row) {
+      const LabelId label = slices.label[row];
+      if (trace.labels()[label].kind != SliceKind::kOperator) continue;
+      if (thread->role(label) == TrainingRole::kCommunication) continue;
+      activity.compute.add(slices.start_ns[row], slices.end_ns(row));
+    }
   }
-  activity.compute.normalize();
-  activity.compute.unite(work.other_operators);
-  activity.compute.subtract(work.communication);
   return activity;
 }
 
