@@ -168,6 +168,14 @@ class Trace:
         """How well each device was used."""
         return self.view("devices", **options)
 
+    def ranks(self, **options: Any) -> Table:
+        """What the trace's rank computed, communicated and waited for, per step."""
+        return self.view("ranks", **options)
+
+    def collectives(self, **options: Any) -> Table:
+        """Collectives by type, process group and size."""
+        return self.view("collectives", **options)
+
     def memory(self, **options: Any) -> Table:
         """Memory over time; ``by="category"`` what it holds, ``by="operator"`` who took it."""
         return self.view("memory", **options)

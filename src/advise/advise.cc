@@ -39,20 +39,24 @@ Advice advise(const Trace& trace) {
   Advice advice;
   for (const Rule rule : c.is_sampled() ? rules_of_samples() : rules()) rule(c, advice.findings);
   if (c.is_sampled()) show_originals(*CallsOfSamples::of(trace), advice.findings);
-  std::erase_if(advice.findings, [](const Finding& finding) {
-    return finding.at_stake_fraction < kLeastAtStake && finding.severity == Severity::kInfo &&
-           !finding.is_note;
-  });
-  for (Finding& finding : advice.findings) {
-    finding.severity = std::max(finding.severity, severity_of(finding.at_stake_fraction));
-  }
-  merge(advice.findings);
-  std::stable_sort(advice.findings.begin(), advice.findings.end(), is_more_important);
+  put_in_order(advice.findings);
   advice.verdict = make_verdict(c, advice.findings);
   return advice;
 }
 
 }  // namespace
+
+void put_in_order(Findings& findings) {
+  std::erase_if(findings, [](const Finding& finding) {
+    return finding.at_stake_fraction < kLeastAtStake && finding.severity == Severity::kInfo &&
+           !finding.is_note;
+  });
+  for (Finding& finding : findings) {
+    finding.severity = std::max(finding.severity, severity_of(finding.at_stake_fraction));
+  }
+  merge(findings);
+  std::stable_sort(findings.begin(), findings.end(), is_more_important);
+}
 
 std::shared_ptr<const Advice> Advice::of(const Trace& trace) {
   return trace.derived().get<Advice>("advice", [&] { return advise(trace); });

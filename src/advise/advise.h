@@ -25,8 +25,13 @@ struct Advice {
   static std::shared_ptr<const Advice> of(const Trace& trace);
 };
 
+// Drops what is not worth a word and what another one includes; sets severities; the most important
+// first.
+void put_in_order(Findings& findings);
+
 // The view `findings`.
 Result<Table> findings(const Trace& trace, const TableOptions& options);
+Table make_findings_table(const Advice& advice);
 // Its JSON: {"view", "findings": [{"id", "severity", "title", "where", "at_stake_fraction",
 // "evidence", "fix", …}]}
 std::string render_findings_json(const Advice& advice);

@@ -94,7 +94,10 @@ void append_finding(std::string& out, const Finding& finding) {
 }  // namespace
 
 Result<Table> findings(const Trace& trace, const TableOptions&) {
-  const auto advice = Advice::of(trace);
+  return make_findings_table(*Advice::of(trace));
+}
+
+Table make_findings_table(const Advice& advice) {
   Table table("findings");
   Column& id = table.add("id", ColumnType::kString);
   Column& severity = table.add("severity", ColumnType::kString);
@@ -104,7 +107,7 @@ Result<Table> findings(const Trace& trace, const TableOptions&) {
   Column& evidence = table.add("evidence", ColumnType::kString);
   Column& fix = table.add("fix", ColumnType::kString);
   Column& code = table.add("code", ColumnType::kString);
-  for (const Finding& finding : advice->findings) {
+  for (const Finding& finding : advice.findings) {
     id.push(finding.id);
     severity.push(severity_name(finding.severity));
     at_stake.push(finding.at_stake_fraction);
@@ -115,8 +118,8 @@ Result<Table> findings(const Trace& trace, const TableOptions&) {
     finding.code.empty() ? code.push_null() : code.push(finding.code);
   }
   table.has_sentences = true;
-  table.own_json = render_findings_json(*advice);
-  if (advice->findings.empty()) table.notes.emplace_back("nothing stands out");
+  table.own_json = render_findings_json(advice);
+  if (advice.findings.empty()) table.notes.emplace_back("nothing stands out");
   return table;
 }
 

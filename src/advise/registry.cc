@@ -1,6 +1,8 @@
 // The list of rules.
 #include "advise/rules.h"
 
+#include "advise/job_rules.h"
+
 namespace stepscope {
 namespace {
 
@@ -48,6 +50,7 @@ constexpr Rule kRules[] = {
     check_memcpy_bound,
     check_memory_growth,
     check_memory_near_limit,
+    check_poor_overlap,
     check_profiler_overhead,
     check_unaligned_matmul,
 };

@@ -168,4 +168,14 @@ void limit_rows(Table& table, int64_t limit) {
   table.take(rows);
 }
 
+Status order_rows(Table& table, const TableOptions& options, int64_t default_limit) {
+  if (Status status = filter_rows(table, options.filter); !status) return status;
+  const std::string& sort = options.sort.empty() ? table.default_sort : options.sort;
+  if (!sort.empty()) {
+    if (Status status = sort_rows(table, sort); !status) return status;
+  }
+  limit_rows(table, options.limit < 0 ? default_limit : options.limit);
+  return {};
+}
+
 }  // namespace stepscope

@@ -26,4 +26,7 @@ Status sort_rows(Table& table, std::string_view key);
 // Keeps the first `limit` rows (0: all) and notes in the table how many there were.
 void limit_rows(Table& table, int64_t limit);
 
+// All three, as the user asked or as the table has it by default (Table::default_sort).
+Status order_rows(Table& table, const TableOptions& options, int64_t default_limit);
+
 }  // namespace stepscope

@@ -22,6 +22,8 @@ Result<Table> phases(const Trace& trace, const TableOptions& options);
 Result<Table> input(const Trace& trace, const TableOptions& options);
 Result<Table> modules(const Trace& trace, const TableOptions& options);
 Result<Table> devices(const Trace& trace, const TableOptions& options);
+Result<Table> ranks(const Trace& trace, const TableOptions& options);
+Result<Table> collectives(const Trace& trace, const TableOptions& options);
 Result<Table> memory(const Trace& trace, const TableOptions& options);
 Result<Table> tree(const Trace& trace, const TableOptions& options);
 Result<Table> functions(const Trace& trace, const TableOptions& options);

@@ -26,9 +26,9 @@ Examples:
   stepscope run train.py                                where a Python program's time goes
   stepscope top 4321                                    a running Python program; also dump, record
   stepscope report trace.json                           the trace at a glance
-  stepscope report trace.json --view operators          the operators that cost most
   stepscope query trace.json "SELECT name, count(*), sum(dur_ns) FROM slices GROUP BY name"
                                                         anything else, in SQL
+  stepscope ranks traces/                               all ranks of a job: who is slow, and why
   stepscope view trace.json                             look at it in the browser
   stepscope convert trace.json trace.sscope             smaller, and opens at once
   stepscope doctor                                      what works on this machine)";
@@ -159,6 +159,7 @@ int run_command_line(int argc, char** argv) {
   add_dump(app, action);
   add_top(app, action);
   add_report(app, action);
+  add_ranks(app, action, called_as);
   add_view(app, action);
   add_export_html(app, action);
   add_query(app, action);

@@ -27,6 +27,7 @@ void add_record(CLI::App& app, Action& action, const std::string& called_as);
 void add_dump(CLI::App& app, Action& action);
 void add_top(CLI::App& app, Action& action);
 void add_report(CLI::App& app, Action& action);
+void add_ranks(CLI::App& app, Action& action, const std::string& called_as);
 void add_view(CLI::App& app, Action& action);
 void add_export_html(CLI::App& app, Action& action);
 void add_query(CLI::App& app, Action& action);

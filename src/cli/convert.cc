@@ -12,6 +12,7 @@
 #include "analyze/fault_summary.h"
 #include "cli/commands.h"
 #include "cli/load_trace.h"
+#include "cli/merge_ranks.h"
 #include "export/export.h"
 #include "ingest/trace_paths.h"
 #include "trace/sample_weights.h"
@@ -35,6 +36,7 @@ Examples:
   stepscope convert runs/monday callgrind.out.monday   for KCachegrind, callgrind_annotate
   stepscope convert runs/monday run.pb.gz              for go tool pprof
   stepscope convert run.sscope run.prof                for pstats, snakeviz, gprof2dot
+  stepscope convert rank*.json.gz job.sscope           all ranks of a job, on one clock
   stepscope convert trace.sscope - --to chrome | head  to standard output)";
 
 struct ConvertArguments {
@@ -81,13 +83,15 @@ std::string describe_size(uint64_t bytes) {
   return fmt::format("{:.2f} GB", static_cast<double>(bytes) / 1e9);
 }
 
+Result<Trace> load_single(const std::string& path) {
+  const auto file = find_trace_file(path);
+  if (!file) return file.status();
+  return load_trace(*file);
+}
+
 int run(const ConvertArguments& options) {
   if (options.paths.size() < 2) {
-    return print_usage_error(kConvertCommand, "needs an input and an output: convert IN OUT");
-  }
-  if (options.paths.size() > 2) {
-    return print_usage_error(kConvertCommand,
-                             "takes one input for now; several can not be merged yet");
+    return print_usage_error(kConvertCommand, "needs an input and an output: convert IN... OUT");
   }
   const std::string& output = options.paths.back();
   const ExportFormat* format =
@@ -98,14 +102,16 @@ int run(const ConvertArguments& options) {
         "the name '" + output + "' does not tell the format; add --to (" + format_names() + ")");
   }
   if (is_folder(output)) return print_fault(Status::error(output + ": is a directory"));
-  const auto input = find_trace_file(options.paths.front());
-  if (!input) return print_fault(input.status());
-  const auto trace = load_trace(*input);
+  const std::vector<std::string> inputs(options.paths.begin(), options.paths.end() - 1);
+  int exit_code = kExitFine;
+  const auto trace =
+      has_several_ranks(inputs) ? merge_ranks(inputs, exit_code) : load_single(inputs.front());
   if (!trace) return print_fault(trace.status());
+  const std::string input = inputs.size() == 1 ? inputs.front() : "the ranks";
   const std::string faults = fault_summary(trace->stats());
-  if (!faults.empty()) print_remark(*input + ": " + faults);
+  if (!faults.empty()) print_remark(input + ": " + faults);
   if (const std::string missed = sampler_summary(trace->stats()); !missed.empty()) {
-    print_remark(*input + ": " + missed);
+    print_remark(input + ": " + missed);
   }
   const auto left_out =
       format->write(*trace, output, {.sample_weight = *parse_sample_weight(options.weight)});
@@ -121,7 +127,7 @@ int run(const ConvertArguments& options) {
       return print_fault(Status::error("standard output: write error"));
     }
   }
-  return kExitFine;
+  return exit_code;
 }
 
 }  // namespace
@@ -130,7 +136,9 @@ void add_convert(CLI::App& app, Action& action) {
   const auto options = std::make_shared<ConvertArguments>();
   CLI::App* command = app.add_subcommand(kConvertCommand, "Write a trace in another format");
   command->description(kConvertDescription);
-  command->add_option("IN OUT", options->paths, "The trace, and the file to write")
+  command
+      ->add_option("IN... OUT", options->paths,
+                   "The trace, or those of all ranks of a job, and the file to write")
       ->required()
       ->type_name("");
   command->add_option("--to", options->to, "The format; by the end of OUT's name if not given")

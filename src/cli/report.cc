@@ -12,9 +12,10 @@
 #include "advise/advise.h"
 #include "advise/all_views.h"
 #include "advise/what_if_table.h"
-#include "analyze/pattern.h"
 #include "cli/commands.h"
+#include "cli/job_views.h"
 #include "cli/load_trace.h"
+#include "cli/row_options.h"
 #include "cli/table_output.h"
 #include "cli/time_range.h"
 #include "ingest/trace_paths.h"
@@ -71,11 +72,6 @@ std::string describe_views() {
 std::string check_view(const std::string& name) {
   if (find_any_view(name) != nullptr) return {};
   return unknown_view(name, all_views()).message();
-}
-
-std::string check_pattern(const std::string& expression) {
-  const auto pattern = Pattern::make(expression);
-  return pattern ? "" : pattern.status().message();
 }
 
 // Prints the views of one trace. `exit_code` becomes what is worst so far; false: stop.
@@ -176,6 +172,12 @@ std::unique_ptr<FileSliceStream> open_stream(const Input& input, const ReportArg
   return stream ? *std::move(stream) : nullptr;
 }
 
+bool are_of_a_job(const std::vector<std::string>& views) {
+  return std::all_of(views.begin(), views.end(), [](const std::string& view) {
+    return view == "ranks" || view == "collectives";
+  });
+}
+
 int run(ReportArguments& options) {
   if (!options.range.empty()) {
     const auto range = parse_range(options.range);
@@ -196,6 +198,16 @@ int run(ReportArguments& options) {
       continue;
     }
     for (const std::string& file : *files) inputs.push_back({file, is_folder(path)});
+  }
+  // Several traces are the ranks of one job.
+  if (inputs.size() > 1 && are_of_a_job(options.views) && options.what_if.empty()) {
+    JobRequest request;
+    request.command = kReportCommand;
+    request.paths = options.paths;
+    request.views = options.views;
+    request.table = options.table;
+    request.output = options.output;
+    return std::max(exit_code, print_job_views(request));
   }
   const bool has_several_paths = inputs.size() > 1 || options.paths.size() > 1;
   const size_t tables = options.views.size() + (options.what_if.empty() ? 0 : 1);
@@ -257,20 +269,7 @@ void add_report(CLI::App& app, Action& action) {
   command->add_flag("--stream", options->stream,
                     "Read a .sscope file block by block, in little memory: operators, kernels and "
                     "functions; files too large for memory are read so anyway");
-  command
-      ->add_option("--sort", options->table.sort,
-                   "Sort by this column; -COLUMN descending, +COLUMN ascending")
-      ->type_name("COLUMN");
-  command
-      ->add_option("--limit", options->table.limit,
-                   "Print at most so many rows; 0 is all; the view's own limit if not given")
-      ->check(CLI::NonNegativeNumber)
-      ->type_name("N");
-  command
-      ->add_option("--filter", options->table.filter,
-                   "Only rows whose name matches this regular expression")
-      ->check(check_pattern)
-      ->type_name("RE");
+  add_row_options(*command, options->table, "the view's own limit");
   command
       ->add_option("--track", options->table.track,
                    "Only tracks (see --view tracks) whose name matches this regular expression")
@@ -285,7 +284,7 @@ void add_report(CLI::App& app, Action& action) {
       ->add_option(
           "--by", options->table.by,
           "How to group: shape or stack (operators), thread or, of samples, line (functions), "
-          "operator or category (memory), time (devices)")
+          "operator or category (memory), time (devices), rank (collectives)")
       ->check(
           CLI::IsMember(std::vector<std::string>(kTableGroupings.begin(), kTableGroupings.end())))
       ->type_name("WHAT");

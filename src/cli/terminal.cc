@@ -91,6 +91,15 @@ void ProgressBar::show(double fraction) {
   is_drawn_ = true;
 }
 
+void ProgressBar::show(double fraction, const std::string& what) {
+  if (!is_on_) return;
+  {
+    const std::lock_guard lock(mutex_);
+    what_ = what;
+  }
+  show(fraction);
+}
+
 void ProgressBar::clear() {
   const std::lock_guard lock(mutex_);
   if (is_drawn_) std::fputs("\r\x1b[K", stderr);

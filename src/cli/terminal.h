@@ -32,6 +32,8 @@ class ProgressBar {
 
   // From 0 to 1; below 0 where it is not known how much there is.
   void show(double fraction);
+  // The same with another name from now on: "120 of 256 ranks".
+  void show(double fraction, const std::string& what);
   void clear();
 
  private:

@@ -18,12 +18,6 @@ constexpr std::array<std::string_view, 6> kSuffixes = {".sscope",   ".json",    
                                                        ".json.zst", ".sscope.gz", ".sscope.zst"};
 constexpr size_t kMaxNamed = 5;
 
-bool has_trace_name(std::string_view name) {
-  if (name.starts_with('.')) return false;
-  return std::any_of(kSuffixes.begin(), kSuffixes.end(),
-                     [&](std::string_view suffix) { return name.ends_with(suffix); });
-}
-
 // The folder's own files whose names are those of traces, in order.
 Result<std::vector<std::string>> list_traces(const std::string& path) {
   std::error_code error;
@@ -41,6 +35,12 @@ Result<std::vector<std::string>> list_traces(const std::string& path) {
 }
 
 }  // namespace
+
+bool has_trace_name(std::string_view name) {
+  if (name.starts_with('.')) return false;
+  return std::any_of(kSuffixes.begin(), kSuffixes.end(),
+                     [&](std::string_view suffix) { return name.ends_with(suffix); });
+}
 
 bool is_folder(const std::string& path) {
   std::error_code error;
@@ -64,6 +64,31 @@ Result<std::vector<std::string>> find_trace_files(const std::string& path) {
                          ".json.gz, .json.zst)");
   }
   return files;
+}
+
+Result<std::vector<std::string>> find_rank_files(const std::string& path) {
+  if (path.empty()) return Status::error("'': an empty name is no file");
+  if (!is_folder(path)) return std::vector<std::string>{path};
+  Result<std::vector<std::string>> files = list_traces(path);
+  if (!files) return files.status();
+  // The list of a run's files (python/stepscope/_index.py).
+  std::erase_if(*files, [](const std::string& file) { return file.ends_with("/index.json"); });
+  if (!files->empty()) return files;
+  if (const auto profile = find_profile(path)) return profile->files;
+  std::error_code error;
+  std::vector<std::string> folders;
+  for (fs::directory_iterator at(path, error); !error && at != fs::directory_iterator();
+       at.increment(error)) {
+    std::error_code ignored;
+    if (at->is_directory(ignored)) folders.push_back(at->path().string());
+  }
+  std::sort(folders.begin(), folders.end());
+  for (const std::string& folder : folders) {
+    const auto of_folder = list_traces(folder);
+    if (of_folder) files->insert(files->end(), of_folder->begin(), of_folder->end());
+  }
+  if (!files->empty()) return files;
+  return find_trace_files(path);
 }
 
 Result<std::string> find_trace_file(const std::string& path) {

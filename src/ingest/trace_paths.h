@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/status.h"
@@ -19,6 +20,13 @@ Result<std::vector<std::string>> find_trace_files(const std::string& path);
 
 // The same where only one trace will do: "<path>: 3 traces in this folder, name one: a.json, …".
 Result<std::string> find_trace_file(const std::string& path);
+
+// Each trace file of a folder by itself, also of a run's: the ranks of a job. Where the folder has
+// none, those of its folders (one per machine). A path that is no folder stands for itself.
+Result<std::vector<std::string>> find_rank_files(const std::string& path);
+
+// Whether a file in a folder is taken for a trace, by its name.
+bool has_trace_name(std::string_view name);
 
 bool is_folder(const std::string& path);
 

@@ -30,6 +30,7 @@
 #include "python/exit_watch.h"
 #include "python/gc_watch.h"
 #include "python/import_watch.h"
+#include "python/rank_binding.h"
 #include "python/record_binding.h"
 #include "python/sampler_binding.h"
 #include "python/serve_binding.h"
@@ -236,6 +237,7 @@ NB_MODULE(_core, m) {
   });
   bind_call_stats(m);
   bind_serve(m);
+  bind_ranks(m);
   bind_recorder(m);
   bind_tracer(m);
   bind_sampler(m);

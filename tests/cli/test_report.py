@@ -24,6 +24,8 @@ VIEWS = [
     "operators",
     "kernels",
     "devices",
+    "ranks",
+    "collectives",
     "memory",
     "tree",
     "functions",

@@ -17,6 +17,8 @@ VIEWS = [
     "modules",
     "kernels",
     "devices",
+    "ranks",
+    "collectives",
     "memory",
     "tree",
     "functions",
@@ -24,7 +26,7 @@ VIEWS = [
     "callees",
     "tracks",
 ]
-COMMANDS = ["report", "query", "convert", "doctor"]
+COMMANDS = ["report", "ranks", "query", "convert", "doctor"]
 
 
 def test_version_is_one_line(stepscope: Run) -> None:

@@ -21,6 +21,8 @@ VIEWS = [
     "input",
     "modules",
     "devices",
+    "ranks",
+    "collectives",
     "memory",
     "tree",
     "functions",

@@ -4,6 +4,7 @@
 #include "advise/device_use.h"
 #include "advise/device_what_if.h"
 #include "advise/finding_text.h"
+#include "advise/job_rules.h"
 #include "advise/rules.h"
 #include "advise/step_replay.h"
 #include "analyze/operator_rules.h"
@@ -13,7 +14,35 @@ namespace {
 
 constexpr double kOfStep = 0.1;
 
+constexpr const char* kFix =
+    "Communicate less often (gradient accumulation under no_sync), less (bfloat16 gradients), or "
+    "while something is computed (larger buckets, no waiting for each collective).";
+constexpr const char* kCode =
+    "model.register_comm_hook(None, "
+    "torch.distributed.algorithms.ddp_comm_hooks.default_hooks.bf16_compress_hook)";
+
 }  // namespace
+
+void check_job_communication_bound(const Job& job, Findings& found) {
+  if (job.step_ns <= 0 || !job.is_by_step) return;
+  const CommunicationUse use(job);
+  const double share = use.transfer_ns / job.step_ns;
+  if (share < kOfStep) return;
+  Finding finding;
+  finding.id = "communication-bound";
+  finding.at_stake_fraction = std::min(1.0, share);
+  const auto step_ns = static_cast<int64_t>(job.step_ns);
+  finding.title = in_percent(share) +
+                  " of each step is communication that no computation hides, waiting for slow "
+                  "ranks not counted; without it the step falls " +
+                  times_less(step_ns, static_cast<int64_t>(job.step_ns - use.transfer_ns));
+  finding.figures = {{"communication per step", use.communication_ns, Unit::kNs},
+                     {"not hidden, without waits", use.transfer_ns, Unit::kNs},
+                     {"step", job.step_ns, Unit::kNs}};
+  finding.fix = kFix;
+  finding.code = kCode;
+  found.push_back(std::move(finding));
+}
 
 void check_communication_bound(const Case& c, Findings& found) {
   if (!c.has_steps()) return;
@@ -47,12 +76,8 @@ void check_communication_bound(const Case& c, Findings& found) {
                      {"step", static_cast<double>(step_ns), Unit::kNs},
                      {"step without", static_cast<double>(without_ns), Unit::kNs}};
   finding.slices = {devices->longest_communication};
-  finding.fix =
-      "Communicate less often (gradient accumulation under no_sync), less (bfloat16 gradients), or "
-      "while something is computed (larger buckets, no waiting for each collective).";
-  finding.code =
-      "model.register_comm_hook(None, "
-      "torch.distributed.algorithms.ddp_comm_hooks.default_hooks.bf16_compress_hook)";
+  finding.fix = kFix;
+  finding.code = kCode;
   found.push_back(std::move(finding));
 }
 
