@@ -16,7 +16,7 @@ namespace {
 
 using std::string_view;
 
-constexpr uint32_t kNoNode = UINT32_MAX;
+constexpr uint32_t kNoCriticalNode = UINT32_MAX;
 constexpr int32_t kAnyDevice = INT32_MIN;
 // Work that begins later than this after the work before it waited for something unknown.
 constexpr int64_t kLongestKernelDelayNs = 1'500'000;
@@ -48,8 +48,8 @@ class CriticalGraph::Builder {
         window_(window),
         work_(*DeviceSlices::of(trace)),
         graph_(graph),
-        first_node_(slices_.size(), kNoNode),
-        last_node_(slices_.size(), kNoNode) {
+        first_node_(slices_.size(), kNoCriticalNode),
+        last_node_(slices_.size(), kNoCriticalNode) {
     for (const Label& label : trace.labels().all()) {
       const string_view name = trace.string(label.name);
       const bool is_call = label.kind == SliceKind::kRuntime;
@@ -74,7 +74,9 @@ class CriticalGraph::Builder {
   bool is_work_taken(const DeviceSlice& slice) const {
     return slice.call != kNoRow && is_host_taken(slice.call);
   }
-  bool has_nodes(uint32_t row) const { return row != kNoRow && first_node_[row] != kNoNode; }
+  bool has_nodes(uint32_t row) const {
+    return row != kNoRow && first_node_[row] != kNoCriticalNode;
+  }
   LabelId label_of_node(uint32_t node) const { return slices_.label[graph_.nodes_[node].row]; }
 
   void add_nodes() {
@@ -134,7 +136,7 @@ class CriticalGraph::Builder {
   // get it in the order in which they end.
   void connect_calls_that_need_the_lock() {
     std::vector<uint32_t> waiting;
-    uint32_t last = kNoNode;
+    uint32_t last = kNoCriticalNode;
     for (uint32_t node = 0; node < graph_.nodes_.size(); ++node) {
       if (!needs_lock_[index(label_of_node(node))]) continue;
       if (graph_.nodes_[node].is_start) {
@@ -149,7 +151,7 @@ class CriticalGraph::Builder {
             connect(begin, node, CriticalEdgeType::kDependency);
           }
         }
-        if (last != kNoNode && !graph_.nodes_[last].is_start) {
+        if (last != kNoCriticalNode && !graph_.nodes_[last].is_start) {
           connect(last, node, CriticalEdgeType::kDependency);
         }
       }
@@ -224,7 +226,7 @@ class CriticalGraph::Builder {
       return a.is_start ? a.row < b.row : a.row > b.row;
     });
     std::vector<uint32_t> open;
-    uint32_t last = kNoNode;
+    uint32_t last = kNoCriticalNode;
     uint32_t last_parent = kNoRow;
     uint64_t depth = 0;  // of what has nodes
     for (const Moment& moment : moments) {
@@ -234,7 +236,7 @@ class CriticalGraph::Builder {
         open.push_back(row);
         if (!has_nodes(row)) continue;
         const uint32_t begin = first_node_[row];
-        if (last != kNoNode && !share_lock(last, begin)) {
+        if (last != kNoCriticalNode && !share_lock(last, begin)) {
           if (depth == 0) {
             connect(last, begin, CriticalEdgeType::kDependency);
           } else {
@@ -252,7 +254,7 @@ class CriticalGraph::Builder {
       open.pop_back();
       if (!has_nodes(row)) continue;
       const uint32_t end = last_node_[row];
-      if (last != kNoNode && !share_lock(last, end)) {
+      if (last != kNoCriticalNode && !share_lock(last, end)) {
         connect(last, end, CriticalEdgeType::kOperator, is_blocking_[index(slices_.label[row])],
                 find_owner(last, end, last_parent));
       }
@@ -291,7 +293,7 @@ class CriticalGraph::Builder {
       return std::tuple(a.time_ns, a.is_work, a.number) <
              std::tuple(b.time_ns, b.is_work, b.number);
     });
-    last_of_stream_.assign(work_.streams().size(), kNoNode);
+    last_of_stream_.assign(work_.streams().size(), kNoCriticalNode);
     for (const DeviceEvent& event : events) {
       if (event.is_work) {
         connect_slice(event.number);
@@ -408,7 +410,7 @@ class CriticalGraph::Builder {
     }
     if (name == "Stream Sync") {
       const auto stream = find_stream(event.stream, find_device(event.row));
-      if (stream && last_of_stream_[*stream] != kNoNode) {
+      if (stream && last_of_stream_[*stream] != kNoCriticalNode) {
         connect_to_call(last_of_stream_[*stream], call);
       }
       return;
@@ -422,7 +424,7 @@ class CriticalGraph::Builder {
     const uint32_t begin = first_node_[slice.row];
     const uint32_t end = last_node_[slice.row];
     connect(begin, end, CriticalEdgeType::kOperator, false, slice.row);
-    uint32_t awaited_end = kNoNode;
+    uint32_t awaited_end = kNoCriticalNode;
     if (const auto awaited = awaited_.find(number); awaited != awaited_.end()) {
       const uint32_t row = work_.all()[awaited->second].row;
       if (has_nodes(row) && row != slice.row) {
@@ -433,12 +435,12 @@ class CriticalGraph::Builder {
     const int64_t launch_ns = slices_.start_ns[slice.call];
     const uint32_t before = last_of_stream_[stream_of_[number]];
     const auto is_done_before = [&](uint32_t node, int64_t time_ns) {
-      return node == kNoNode || graph_.nodes_[node].time_ns < time_ns;
+      return node == kNoCriticalNode || graph_.nodes_[node].time_ns < time_ns;
     };
     const bool was_free = queue_at_launch_[number] == 1 && queue_at_start_[number] == 0 &&
                           is_done_before(before, launch_ns) &&
                           is_done_before(awaited_end, launch_ns);
-    if (!was_free && before != kNoNode &&
+    if (!was_free && before != kNoCriticalNode &&
         slice.start_ns - graph_.nodes_[before].time_ns < kLongestKernelDelayNs &&
         is_done_before(awaited_end, graph_.nodes_[before].time_ns)) {
       connect(before, begin, CriticalEdgeType::kKernelKernel, false, graph_.nodes_[before].row);
@@ -446,7 +448,7 @@ class CriticalGraph::Builder {
     if (was_free && has_nodes(slice.call)) {
       connect(first_node_[slice.call], begin, CriticalEdgeType::kLaunch);
     }
-    if (before == kNoNode) streams_in_use_.push_back(stream_of_[number]);
+    if (before == kNoCriticalNode) streams_in_use_.push_back(stream_of_[number]);
     last_of_stream_[stream_of_[number]] = end;
   }
 

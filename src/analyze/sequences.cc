@@ -130,7 +130,7 @@ void add_runs(const Trace& trace, std::span<const DeviceSlice> kernels, size_t l
   }
 }
 
-Table make_by_operator(const Trace& trace, const Sequences& found) {
+Table make_operator_sequences(const Trace& trace, const Sequences& found) {
   Table table("sequences");
   Column& operator_name = table.add("operator", ColumnType::kString);
   Column& sequence_column = table.add("sequence", ColumnType::kString);
@@ -185,7 +185,7 @@ Result<Table> sequences(const Trace& trace, const TableOptions& options) {
   const auto work = DeviceSlices::of(trace);
   Table table("sequences");
   if (options.by.empty()) {
-    table = make_by_operator(trace, find_by_operator(trace, *work, *filter));
+    table = make_operator_sequences(trace, find_by_operator(trace, *work, *filter));
     table.default_sort = "-calls";
   } else {
     Sequences runs;
