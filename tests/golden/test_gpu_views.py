@@ -6,6 +6,7 @@ HTA's definitions; figures of the critical path and of counters are those of its
 """
 
 import collections
+import decimal
 import gzip
 import itertools
 import json
@@ -58,7 +59,8 @@ def view(make_table: Callable[..., Any]) -> Callable[..., list[Row]]:
 
 def read_events(path: pathlib.Path) -> list[Event]:
     with gzip.open(path, "rt") as file:
-        events: list[Event] = json.load(file)["traceEvents"]
+        # A double has too few bits for microseconds since 1970 with their decimals.
+        events: list[Event] = json.load(file, parse_float=decimal.Decimal)["traceEvents"]
     return events
 
 
@@ -66,7 +68,7 @@ def device_work(path: pathlib.Path) -> list[Event]:
     return [e for e in read_events(path) if e.get("cat") in DEVICE_CATEGORIES]
 
 
-def to_ns(us: float) -> int:
+def to_ns(us: int | decimal.Decimal) -> int:
     return round(us * US)
 
 
@@ -210,7 +212,7 @@ def test_overlay_is_the_one_that_hta_wrote(
     stepscope("convert", folder / "input/trace.json.gz", output, check=True)
     ours = read_events(output)
     theirs = read_events(folder / "output/overlaid_critical_path_trace.json.gz")
-    assert len(ours) == len(theirs)
+    assert sum(e["ph"] == "X" for e in ours) == sum(e["ph"] == "X" for e in theirs)
     assert critical_slices(ours) == critical_slices(theirs)
     assert arrows(ours) == arrows(theirs)
 
