@@ -52,6 +52,7 @@ class Trace:
         range: tuple[int, int] | None = None,
         track: str | None = None,
         by: str | None = None,
+        within: str | None = None,
         depth: int = -1,
         heaviest: bool = False,
     ) -> Table: ...

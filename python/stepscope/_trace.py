@@ -95,6 +95,7 @@ class Trace:
         range: tuple[int, int] | None = None,
         track: str | None = None,
         by: str | None = None,
+        within: str | None = None,
         depth: int | None = None,
         heaviest: bool = False,
     ) -> Table:
@@ -107,6 +108,7 @@ class Trace:
             range=range,
             track=track,
             by=by,
+            within=within,
             depth=-1 if depth is None else depth,
             heaviest=heaviest,
         )
@@ -175,6 +177,38 @@ class Trace:
     def collectives(self, **options: Any) -> Table:
         """Collectives by type, process group and size."""
         return self.view("collectives", **options)
+
+    def gpu(self, **options: Any) -> Table:
+        """Where devices' time went; ``by="stream"`` (why idle), ``"type"``, ``"annotation"``."""
+        return self.view("gpu", **options)
+
+    def launches(self, **options: Any) -> Table:
+        """How the host feeds the devices; ``by="call"``, ``"stream"`` (queues) or ``"time"``."""
+        return self.view("launches", **options)
+
+    def copies(self, **options: Any) -> Table:
+        """Copies of device memory: how much, how fast; ``by="time"``."""
+        return self.view("copies", **options)
+
+    def syncs(self, **options: Any) -> Table:
+        """Calls that make the host wait for a device; ``by="call"`` for each."""
+        return self.view("syncs", **options)
+
+    def critical_path(self, **options: Any) -> Table:
+        """The longest chain of causes; ``within="ProfilerStep@1"``; ``by="event"``, ``"edge"``."""
+        return self.view("critical_path", **options)
+
+    def sequences(self, **options: Any) -> Table:
+        """Kernels that often follow each other, by operator or ``by="stream"``."""
+        return self.view("sequences", **options)
+
+    def roofline(self, **options: Any) -> Table:
+        """Operators against what their device can compute and move."""
+        return self.view("roofline", **options)
+
+    def cupti(self, **options: Any) -> Table:
+        """Hardware counters of kernels, with the operators that launched them."""
+        return self.view("cupti", **options)
 
     def memory(self, **options: Any) -> Table:
         """Memory over time; ``by="category"`` what it holds, ``by="operator"`` who took it."""

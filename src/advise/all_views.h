@@ -12,8 +12,9 @@
 namespace stepscope {
 
 // What TableOptions::by may be; a view passes over those that are not for it.
-inline constexpr std::array<std::string_view, 8> kTableGroupings = {
-    "shape", "stack", "operator", "category", "time", "thread", "line", "rank"};
+inline constexpr std::array<std::string_view, 15> kTableGroupings = {
+    "shape", "stack",  "operator",   "category", "time", "thread", "line", "rank",
+    "type",  "stream", "annotation", "call",     "edge", "event",  "graph"};
 
 std::span<const View> all_views();
 const View* find_any_view(std::string_view name);

@@ -89,6 +89,13 @@ constexpr std::array<string_view, 45> kEligibleOperators = {
     "aten::cudnn_convolution_backward",
 };
 
+// Parts of names of kernels that move data between devices: NCCL's within a template or behind a
+// "void ", torch's symmetric memory, vLLM's own, NVSHMEM's.
+constexpr std::array<string_view, 6> kCommunicationKernels = {
+    "ncclKernel",      "ncclDevKernel",       "cross_device_reduce",
+    "shot_all_reduce", "multimem_all_reduce", "nvshmem",
+};
+
 template <size_t N>
 bool contains(const std::array<string_view, N>& list, string_view name) {
   return std::find(list.begin(), list.end(), name) != list.end();
@@ -162,7 +169,11 @@ bool is_communication_scope(string_view name) {
   return name.starts_with("nccl:") || name.starts_with("gloo:");
 }
 
-bool is_communication_kernel(string_view name) { return name.starts_with("nccl"); }
+bool is_communication_kernel(string_view name) {
+  if (name.starts_with("nccl") || name.starts_with("rccl") || name.starts_with("hccl")) return true;
+  return std::any_of(kCommunicationKernels.begin(), kCommunicationKernels.end(),
+                     [&](string_view part) { return name.find(part) != name.npos; });
+}
 
 bool uses_tensor_cores(string_view kernel_name) {
   return std::any_of(kTensorCoreKernels.begin(), kTensorCoreKernels.end(),

@@ -11,7 +11,7 @@ namespace {
 constexpr const char* kColumns[] = {"input_ns",         "forward_ns", "backward_ns", "optimizer_ns",
                                     "communication_ns", "copy_ns",    "host_ns",     "idle_ns"};
 
-Table make(HandMadeTrace& made) {
+Table make_phases(HandMadeTrace& made) {
   const Trace trace = made.build();
   Result<Table> table = phases(trace, {});
   EXPECT_TRUE(table.ok()) << table.status().message();
@@ -40,7 +40,7 @@ TEST(Phases, PlainLoopIsDividedWithGapsInAPassPartOfIt) {
   loop.zero_grad().fetch().op("aten::to", 7).forward().op("aten::cross_entropy_loss", 20);
   loop.backward().optimize().op("aten::item", 5);
   loop.fetch();
-  const Table table = make(loop.made);
+  const Table table = make_phases(loop.made);
   ASSERT_EQ(table.rows(), 1u);
   // Gaps: after fetch, copy, backward, optimizer and item; within forward; before backward.
   EXPECT_EQ(text_of(table, 0),
@@ -56,7 +56,7 @@ TEST(Phases, LongGapBetweenOperatorsIsIdle) {
   made.op("aten::linear", 1'900'000, 100'000);
   made.op("aten::linear", 3'900'000, 100'000);
   made.op("autograd::engine::evaluate_function: AddmmBackward0", 4'000'000, 100'000);
-  EXPECT_EQ(text_of(make(made), 0), "forward 2100000 backward 100000 idle 2800000");
+  EXPECT_EQ(text_of(make_phases(made), 0), "forward 2100000 backward 100000 idle 2800000");
 }
 
 TEST(Phases, ModulesAreForwardAndOperatorsBeforeThemAreNot) {
@@ -70,7 +70,7 @@ TEST(Phases, ModulesAreForwardAndOperatorsBeforeThemAreNot) {
   made.op("aten::mse_loss", 310, 40);
   made.op("autograd::engine::evaluate_function: MseLossBackward0", 400, 100);
   made.op("aten::linalg_vector_norm", 600, 30);
-  EXPECT_EQ(text_of(make(made), 0), "forward 250 backward 150 host 80 idle 520");
+  EXPECT_EQ(text_of(make_phases(made), 0), "forward 250 backward 150 host 80 idle 520");
 }
 
 TEST(Phases, BackwardCallHoldsWhatTheEngineDoesBetweenNodes) {
@@ -88,7 +88,7 @@ TEST(Phases, BackwardCallHoldsWhatTheEngineDoesBetweenNodes) {
     made.op("autograd::engine::evaluate_function: AddmmBackward0", 300, 100);
     made.add(made.thread(), "nn.Module: Net", "nn_module", SliceKind::kPython, 500, 100);
     made.op("autograd::engine::evaluate_function: AddmmBackward0", 650, 100);
-    EXPECT_EQ(text_of(make(made), 0), "forward 100 backward 700 idle 200") << call;
+    EXPECT_EQ(text_of(make_phases(made), 0), "forward 100 backward 700 idle 200") << call;
   }
 }
 
@@ -97,7 +97,7 @@ TEST(Phases, FunctionsOfUsersNamedBackwardAreHost) {
   made.step("ProfilerStep#1", 0, 1000);
   made.python("train.py(7): backward", 0, 400);
   made.op("aten::mm", 900, 100);
-  EXPECT_EQ(text_of(make(made), 0), "forward 100 host 400 idle 500");
+  EXPECT_EQ(text_of(make_phases(made), 0), "forward 100 host 400 idle 500");
 }
 
 TEST(Phases, NodesOnTheEnginesThreadCountFromTheFirstToTheLastOfAPass) {
@@ -114,7 +114,7 @@ TEST(Phases, NodesOnTheEnginesThreadCountFromTheFirstToTheLastOfAPass) {
   made.annotation("Optimizer.step#Adam.step", 400, 50);
   made.op("aten::linear", 500, 50);
   node(600);
-  EXPECT_EQ(text_of(make(made), 0), "forward 150 backward 350 optimizer 50 idle 450");
+  EXPECT_EQ(text_of(make_phases(made), 0), "forward 150 backward 350 optimizer 50 idle 450");
 }
 
 TEST(Phases, ClosureOfAnOptimizerIsForwardAndBackward) {
@@ -123,7 +123,7 @@ TEST(Phases, ClosureOfAnOptimizerIsForwardAndBackward) {
   made.annotation("Optimizer.step#LBFGS.step", 0, 1000);
   made.add(made.thread(), "nn.Module: Net", "nn_module", SliceKind::kPython, 100, 200);
   made.op("autograd::engine::evaluate_function: AddmmBackward0", 300, 400);
-  EXPECT_EQ(text_of(make(made), 0), "forward 200 backward 400 optimizer 400");
+  EXPECT_EQ(text_of(make_phases(made), 0), "forward 200 backward 400 optimizer 400");
 }
 
 TEST(Phases, OperatorsOfAClosureAreForwardAndThoseOfTheOptimizerAreNot) {
@@ -137,7 +137,7 @@ TEST(Phases, OperatorsOfAClosureAreForwardAndThoseOfTheOptimizerAreNot) {
   made.op("autograd::engine::evaluate_function: AddmmBackward0", 400, 300);
   made.op("aten::_foreach_add_", 800, 100);
   // The gaps of 20 and of 10 + 40 are those of the passes.
-  EXPECT_EQ(text_of(make(made), 0), "forward 200 backward 350 optimizer 450");
+  EXPECT_EQ(text_of(make_phases(made), 0), "forward 200 backward 350 optimizer 450");
 }
 
 TEST(Phases, OptimizerInTheBackwardPassIsOptimizer) {
@@ -145,7 +145,7 @@ TEST(Phases, OptimizerInTheBackwardPassIsOptimizer) {
   made.step("ProfilerStep#1", 0, 1000);
   made.op("autograd::engine::evaluate_function: torch::autograd::AccumulateGrad", 0, 1000);
   made.annotation("Optimizer.step#SGD.step", 100, 200);
-  EXPECT_EQ(text_of(make(made), 0), "backward 800 optimizer 200");
+  EXPECT_EQ(text_of(make_phases(made), 0), "backward 800 optimizer 200");
 }
 
 TEST(Phases, ModulesInTheDataLoaderAreInput) {
@@ -154,7 +154,7 @@ TEST(Phases, ModulesInTheDataLoaderAreInput) {
   made.annotation("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 0, 600);
   made.python("nn.Module: RandomCrop_0", 100, 200);
   made.python("train.py(1): log", 700, 100);
-  EXPECT_EQ(text_of(make(made), 0), "input 600 host 100 idle 300");
+  EXPECT_EQ(text_of(make_phases(made), 0), "input 600 host 100 idle 300");
 }
 
 TEST(Phases, CollectiveElsewhereCountsWhileTheThreadOnlyWaits) {
@@ -165,7 +165,7 @@ TEST(Phases, CollectiveElsewhereCountsWhileTheThreadOnlyWaits) {
   made.op("autograd::engine::evaluate_function: AddmmBackward0", 100, 300);
   made.add(gloo, "gloo:all_reduce", "user_annotation", SliceKind::kAnnotation, 200, 500);
   made.op("c10d::allreduce_", 950, 50);
-  EXPECT_EQ(text_of(make(made), 0), "backward 500 communication 350 idle 150");
+  EXPECT_EQ(text_of(make_phases(made), 0), "backward 500 communication 350 idle 150");
 }
 
 TEST(Phases, OtherThreadsOfTheProcessAreHostAndOtherProcessesAreNothing) {
@@ -177,7 +177,7 @@ TEST(Phases, OtherThreadsOfTheProcessAreHostAndOtherProcessesAreNothing) {
   made.add(thread, "threading.py(1): run", "python_function", SliceKind::kPython, 0, 1000);
   const TrackId worker = made.builder().add_thread(ForeignId{9}, ForeignId{9});
   made.add(worker, "aten::stack", "cpu_op", SliceKind::kOperator, 300, 150);
-  EXPECT_EQ(text_of(make(made), 0), "forward 100 host 100 idle 800");
+  EXPECT_EQ(text_of(make_phases(made), 0), "forward 100 host 100 idle 800");
 }
 
 TEST(Phases, DeviceWorkCountsForThePhaseThatLaunchedItWhileTheThreadWaits) {
@@ -193,7 +193,8 @@ TEST(Phases, DeviceWorkCountsForThePhaseThatLaunchedItWhileTheThreadWaits) {
   made.op("aten::item", 250, 450);
   made.add(made.thread(), "cudaStreamSynchronize", "cuda_runtime", SliceKind::kRuntime, 260, 430);
   // 50 ns of forward before item, 90 in its wait; then 200 of backward, 50 of NCCL; 110 is host.
-  EXPECT_EQ(text_of(make(made), 0), "forward 240 backward 300 communication 50 host 110 idle 300");
+  EXPECT_EQ(text_of(make_phases(made), 0),
+            "forward 240 backward 300 communication 50 host 110 idle 300");
 }
 
 TEST(Phases, ScopesOfLightningsProfilerAreKnown) {
@@ -206,14 +207,15 @@ TEST(Phases, ScopesOfLightningsProfilerAreKnown) {
   made.op("aten::linear", 210, 100);
   made.annotation("[pl][profile][Strategy]DDPStrategy.backward", 500, 250);
   made.op("autograd::engine::evaluate_function: AddmmBackward0", 600, 50);
-  EXPECT_EQ(text_of(make(made), 0), "input 100 forward 300 backward 250 optimizer 250 idle 100");
+  EXPECT_EQ(text_of(make_phases(made), 0),
+            "input 100 forward 300 backward 250 optimizer 250 idle 100");
 }
 
 TEST(Phases, ScopesAloneAreHost) {
   HandMadeTrace made;
   made.step("step 1", 0, 100);
   made.annotation("simulate", 10, 60);
-  EXPECT_EQ(text_of(make(made), 0), "host 60 idle 40");
+  EXPECT_EQ(text_of(make_phases(made), 0), "host 60 idle 40");
 }
 
 TEST(Phases, StepsOfOtherRanksAreLeftOutAndTold) {
@@ -222,7 +224,7 @@ TEST(Phases, StepsOfOtherRanksAreLeftOutAndTold) {
   loop.made.add(rank, "ProfilerStep#1", "user_annotation", SliceKind::kStep, 900, 500);
   loop.made.step("ProfilerStep#1", 1000, 500);
   loop.fetch().forward().backward().optimize();
-  const Table table = make(loop.made);
+  const Table table = make_phases(loop.made);
   ASSERT_EQ(table.rows(), 1u);
   EXPECT_EQ(int_at(table, "start_ns", 0), 100);
   EXPECT_EQ(table.notes.size(), 1u);
@@ -233,13 +235,13 @@ TEST(Phases, OverlappingStepsEachAddUp) {
   loop.made.step("step 1", 1000, 300);
   loop.made.step("step 2", 1100, 500);
   loop.fetch().forward().backward().optimize();
-  EXPECT_EQ(make(loop.made).rows(), 2u);
+  EXPECT_EQ(make_phases(loop.made).rows(), 2u);
 }
 
 TEST(Phases, TraceWithoutStepsHasNoRows) {
   HandMadeTrace made;
   made.python("f", 0, 10);
-  EXPECT_EQ(make(made).rows(), 0u);
+  EXPECT_EQ(make_phases(made).rows(), 0u);
 }
 
 }  // namespace

@@ -29,6 +29,23 @@ constexpr std::array kViews = {
          50, ranks, nullptr},
     View{"collectives", "collectives by type and size: bandwidth, waiting, skew (--by rank)",
          "-total_ns", 50, collectives, nullptr},
+    View{"gpu",
+         "what each device's time went into (--by stream: why it was idle; type, annotation)", "",
+         50, gpu, nullptr},
+    View{"launches", "how the host feeds the devices: delays, short work, queues (--by stream)", "",
+         50, launch_stats, nullptr},
+    View{"copies", "copies of device memory: how much, how fast (--by time)", "", 50, copies,
+         nullptr},
+    View{"syncs", "calls that make the host wait for a device, and for what", "", 20, syncs,
+         nullptr},
+    View{"critical_path", "the chain of causes that takes longest (--within SCOPE; --by event)", "",
+         50, critical_path, nullptr},
+    View{"sequences", "kernels that often follow each other: what could be fused (--by stream)", "",
+         20, sequences, nullptr},
+    View{"roofline", "operators against what their device can compute and move", "", 20, roofline,
+         nullptr},
+    View{"cupti", "hardware counters of kernels, with the operators that launched them", "", 50,
+         cupti, nullptr},
     View{"memory", "memory over time (--by category), or by operator (--by operator)", "", 50,
          memory, nullptr},
     View{"functions", "calls, own and total time of each function", "-self_ns", 20, functions,
@@ -72,8 +89,8 @@ Result<Table> finish(const View& view, Result<Table> table, const Stats& stats,
 
 Result<Table> make_whole(const Trace& trace, const View& view, const TableOptions& options) {
   const bool is_plain = options.range == TimeRange{} && options.track.empty() &&
-                        options.by.empty() && options.weight.empty() && options.depth < 0 &&
-                        !options.heaviest;
+                        options.by.empty() && options.within.empty() && options.weight.empty() &&
+                        options.depth < 0 && !options.heaviest;
   if (!is_plain || !view.is_kept) return view.make(trace, options);
   return *trace.derived().get<Result<Table>>(view.name, [&] { return view.make(trace, {}); });
 }

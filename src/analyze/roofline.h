@@ -21,6 +21,9 @@ class Roofline {
   Roofline(const Trace& trace, const OperatorRecords& records);
 
   std::string bound(double flops, double bytes, double seconds) const;
+  // 0 where they are not known.
+  double flops_per_s() const { return flops_per_s_; }
+  double bytes_per_s() const { return bytes_per_s_; }
   // One sentence that names the roofs; "" where there are none.
   const std::string& description() const { return description_; }
 

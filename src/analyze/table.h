@@ -112,6 +112,7 @@ struct TableOptions {
   TimeRange range;        // slices that start in it
   std::string track;      // regular expression on a track's "process/thread" name or its id
   std::string by;         // operators: shape, stack; memory: operator, category; collectives: rank
+  std::string within;     // critical_path: a part of a scope's name, and @N for its N-th
   std::string weight;     // of samples: cpu (the default where it is known), wall
   int depth = -1;         // tree: levels; operators by stack: functions; -1: the default
   bool heaviest = false;  // tree: only the path that holds most of the time

@@ -37,12 +37,14 @@ Examples:
   stepscope convert runs/monday run.pb.gz              for go tool pprof
   stepscope convert run.sscope run.prof                for pstats, snakeviz, gprof2dot
   stepscope convert rank*.json.gz job.sscope           all ranks of a job, on one clock
+  stepscope convert trace.json path.critical_path.json what the program waited for, drawn in
   stepscope convert trace.sscope - --to chrome | head  to standard output)";
 
 struct ConvertArguments {
   std::vector<std::string> paths;  // the last one is the output
   std::string to;
   std::string weight;
+  std::string within;
 };
 
 std::string format_names() {
@@ -113,8 +115,9 @@ int run(const ConvertArguments& options) {
   if (const std::string missed = sampler_summary(trace->stats()); !missed.empty()) {
     print_remark(input + ": " + missed);
   }
-  const auto left_out =
-      format->write(*trace, output, {.sample_weight = *parse_sample_weight(options.weight)});
+  const auto left_out = format->write(
+      *trace, output,
+      {.sample_weight = *parse_sample_weight(options.weight), .within = options.within});
   if (!left_out) return print_fault(left_out.status());
   for (const std::string& what : *left_out) print_remark(output + ": left out " + what);
   if (output != "-") {
@@ -153,6 +156,10 @@ void add_convert(CLI::App& app, Action& action) {
                    "it is known) or wall, waiting too")
       ->check(CLI::IsMember({"cpu", "wall"}))
       ->type_name("WHICH");
+  command
+      ->add_option("--within", options->within,
+                   "critical-path: of the scope with this in its name, its N-th with @N after it")
+      ->type_name("SCOPE");
   command->footer(describe_formats());
   command->callback([options, &action] { action = [options] { return run(*options); }; });
 }

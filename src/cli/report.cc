@@ -284,10 +284,17 @@ void add_report(CLI::App& app, Action& action) {
       ->add_option(
           "--by", options->table.by,
           "How to group: shape or stack (operators), thread or, of samples, line (functions), "
-          "operator or category (memory), time (devices), rank (collectives)")
+          "operator or category (memory), rank (collectives), time (devices, launches, copies), "
+          "stream, type or annotation (gpu), call or stream (launches), event, edge, graph or type "
+          "(critical_path)")
       ->check(
           CLI::IsMember(std::vector<std::string>(kTableGroupings.begin(), kTableGroupings.end())))
       ->type_name("WHAT");
+  command
+      ->add_option("--within", options->table.within,
+                   "critical_path: of the scope with this in its name, its N-th with @N after it: "
+                   "ProfilerStep@1")
+      ->type_name("SCOPE");
   command
       ->add_option("--weight", options->table.weight,
                    "Which time of samples counts: cpu (the default where it is known) or wall, "

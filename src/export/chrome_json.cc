@@ -15,8 +15,12 @@ namespace {
 
 class ChromeJsonWriter {
  public:
-  explicit ChromeJsonWriter(ChromeEventText& to)
-      : to_(to), trace_(to.trace()), slices_(to), has_process_(trace_.processes().size()) {}
+  ChromeJsonWriter(ChromeEventText& to, const ChromeOverlay* overlay)
+      : to_(to),
+        trace_(to.trace()),
+        overlay_(overlay),
+        slices_(to, overlay != nullptr ? &overlay->is_critical : nullptr),
+        has_process_(trace_.processes().size()) {}
 
   void write() {
     to_.text() = "{\n";
@@ -36,6 +40,7 @@ class ChromeJsonWriter {
       write_process(process);
     }
     write_flows();
+    write_overlay();
     write_allocations();
     if (to_.adds_kineto_fields()) write_recording_span();
     to_.text() += "\n]";
@@ -129,6 +134,31 @@ class ChromeJsonWriter {
     to_.field_us("ts", time_ns);
   }
 
+  void write_overlay() {
+    if (overlay_ == nullptr) return;
+    uint64_t id = 0;
+    for (const ChromeOverlay::Arrow& arrow : overlay_->arrows) {
+      if (!to_.ok()) return;
+      for (const bool is_begin : {true, false}) {
+        to_.begin_event(is_begin ? "s" : "f");
+        to_.field_uint("id", id);
+        to_.thread(trace_.tracks()[index(trace_.find_track_of(is_begin ? arrow.from : arrow.to))]);
+        to_.field_us("ts", is_begin ? arrow.from_ns : arrow.to_ns);
+        to_.field("cat", "critical_path");
+        to_.field("name", "critical_path");
+        if (!is_begin) to_.field("bp", "e");
+        to_.begin_args();
+        to_.arg_key("weight");
+        json::append_us(to_.text(), arrow.weight_ns);
+        to_.arg_key("critical");
+        to_.text() += "true";
+        to_.arg("type", arrow.type);
+        to_.end_event();
+      }
+      ++id;
+    }
+  }
+
   void write_allocations() {
     const AllocationColumns& allocations = trace_.allocations();
     for (size_t i = 0; i < allocations.time_ns.size() && to_.ok(); ++i) {
@@ -202,15 +232,17 @@ class ChromeJsonWriter {
 
   ChromeEventText& to_;
   const Trace& trace_;
+  const ChromeOverlay* overlay_;  // null: none
   ChromeSlices slices_;
   std::vector<bool> has_process_;  // written already
 };
 
 }  // namespace
 
-void write_chrome_json(const Trace& trace, ChromeJsonLayout layout, OutputFile& out) {
+void write_chrome_json(const Trace& trace, ChromeJsonLayout layout, OutputFile& out,
+                       const ChromeOverlay* overlay) {
   ChromeEventText to(trace, layout, out);
-  ChromeJsonWriter(to).write();
+  ChromeJsonWriter(to, overlay).write();
 }
 
 }  // namespace stepscope

@@ -22,6 +22,10 @@
 // readers look for (kineto_ids.h).
 #pragma once
 
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
 #include "export/output_file.h"
 #include "trace/trace.h"
 
@@ -32,7 +36,23 @@ enum class ChromeJsonLayout {
   kKineto,  // with the keys that readers of PyTorch's .pt.trace.json look for
 };
 
+// What is drawn over a trace: slices with the argument "critical": 1, and arrows of the category
+// critical_path, as HolisticTraceAnalysis' overlays have them.
+struct ChromeOverlay {
+  struct Arrow {
+    SliceId from = kNoSlice;
+    SliceId to = kNoSlice;
+    int64_t from_ns = 0;
+    int64_t to_ns = 0;
+    int64_t weight_ns = 0;
+    std::string_view type;
+  };
+  std::vector<uint8_t> is_critical;  // by row
+  std::vector<Arrow> arrows;
+};
+
 // Errors stay in `out`, for its finish().
-void write_chrome_json(const Trace& trace, ChromeJsonLayout layout, OutputFile& out);
+void write_chrome_json(const Trace& trace, ChromeJsonLayout layout, OutputFile& out,
+                       const ChromeOverlay* overlay = nullptr);
 
 }  // namespace stepscope

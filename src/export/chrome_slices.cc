@@ -5,13 +5,14 @@
 
 namespace stepscope {
 
-ChromeSlices::ChromeSlices(ChromeEventText& to)
+ChromeSlices::ChromeSlices(ChromeEventText& to, const std::vector<uint8_t>* is_critical)
     : to_(to),
       trace_(to.trace()),
       slices_(trace_.slices()),
       args_(trace_),
       times_(trace_),
       kineto_ids_(trace_),
+      is_critical_(is_critical),
       instant_scope_(trace_.find_args("s", ArgType::kString)),
       async_id_(trace_.find_args("async id", ArgType::kInt)) {}
 
@@ -159,7 +160,8 @@ void ChromeSlices::write_args(uint32_t row) {
   const Label& label = trace_.labels()[slices_.label[row]];
   const bool has_category = to_.has_foreign_category(label);
   const bool has_ids = to_.adds_kineto_fields() && kineto_ids_.has_ids(label.kind);
-  if (taken_args_.empty() && !has_category && !has_ids) return;
+  const bool is_critical = is_critical_ != nullptr && (*is_critical_)[row] != 0;
+  if (taken_args_.empty() && !has_category && !has_ids && !is_critical) return;
   to_.begin_args();
   if (has_ids) write_kineto_ids(row);
   if (has_category) to_.arg("category", trace_.string(label.category));
@@ -167,6 +169,7 @@ void ChromeSlices::write_args(uint32_t row) {
     to_.arg_key(trace_.string(arg.column->key));
     write_value(arg);
   }
+  if (is_critical) to_.arg_int("critical", 1);
 }
 
 void ChromeSlices::write_kineto_ids(uint32_t row) {

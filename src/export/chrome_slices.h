@@ -20,7 +20,8 @@ namespace stepscope {
 
 class ChromeSlices {
  public:
-  explicit ChromeSlices(ChromeEventText& to);
+  // Slices of `is_critical`, by row, say so in an argument of their own; null: none.
+  explicit ChromeSlices(ChromeEventText& to, const std::vector<uint8_t>* is_critical = nullptr);
 
   // Tracks in their order; not for counters.
   void write(const Track& track);
@@ -53,6 +54,7 @@ class ChromeSlices {
   NestedTimes times_;  // of the track at hand
   KinetoIds kineto_ids_;
   std::vector<TakenArg> taken_args_;  // of the slice at hand
+  const std::vector<uint8_t>* const is_critical_;
   const ArgColumn* const instant_scope_;
   const ArgColumn* const async_id_;
 };

@@ -9,6 +9,7 @@
 #include "export/callgrind.h"
 #include "export/chrome_json.h"
 #include "export/collapsed.h"
+#include "export/critical_overlay.h"
 #include "export/flamegraph.h"
 #include "export/megengine_static.h"
 #include "export/megengine_timeline.h"
@@ -83,6 +84,9 @@ constexpr std::array kFormats = {
     ExportFormat{"memory-html", "memory_timeline.html",
                  "a picture of memory by category, for any browser", false,
                  write_without_options<write_memory_timeline_html>},
+    ExportFormat{"critical-path", "critical_path.json",
+                 "the trace with its critical path drawn over it, as HTA's overlay", true,
+                 write_critical_overlay},
     ExportFormat{"megengine", "chrome_timeline.json", "MegEngine's timeline, for Perfetto", true,
                  write_without_options<write_megengine_timeline>},
     ExportFormat{"megengine-static", "megengine.json", "operators as MegEngine's static profile",

@@ -89,12 +89,11 @@ std::string export_suffix(const std::string& format) {
   throw nb::value_error(("unknown format '" + format + "'; there are: " + names).c_str());
 }
 
-std::shared_ptr<const Table> make_view_of(const std::shared_ptr<const Trace>& trace,
-                                          const std::string& name, std::optional<std::string> sort,
-                                          int64_t limit, std::optional<std::string> filter,
-                                          std::optional<std::pair<int64_t, int64_t>> range,
-                                          std::optional<std::string> track,
-                                          std::optional<std::string> by, int depth, bool heaviest) {
+std::shared_ptr<const Table> make_view_of(
+    const std::shared_ptr<const Trace>& trace, const std::string& name,
+    std::optional<std::string> sort, int64_t limit, std::optional<std::string> filter,
+    std::optional<std::pair<int64_t, int64_t>> range, std::optional<std::string> track,
+    std::optional<std::string> by, std::optional<std::string> within, int depth, bool heaviest) {
   nb::gil_scoped_release release;
   TableOptions options;
   options.sort = std::move(sort).value_or("");
@@ -103,6 +102,7 @@ std::shared_ptr<const Table> make_view_of(const std::shared_ptr<const Trace>& tr
   if (range) options.range = {range->first, range->second};
   options.track = std::move(track).value_or("");
   options.by = std::move(by).value_or("");
+  options.within = std::move(within).value_or("");
   options.depth = depth;
   options.heaviest = heaviest;
   return share(make_any_view(*trace, name, options));
@@ -202,8 +202,8 @@ NB_MODULE(_core, m) {
       .def_prop_ro("notes", [](const Trace& trace) { return trace.stats().notes(); })
       .def("view", &make_view_of, nb::arg("name"), nb::kw_only(), nb::arg("sort") = nb::none(),
            nb::arg("limit") = -1, nb::arg("filter") = nb::none(), nb::arg("range") = nb::none(),
-           nb::arg("track") = nb::none(), nb::arg("by") = nb::none(), nb::arg("depth") = -1,
-           nb::arg("heaviest") = false)
+           nb::arg("track") = nb::none(), nb::arg("by") = nb::none(),
+           nb::arg("within") = nb::none(), nb::arg("depth") = -1, nb::arg("heaviest") = false)
       .def(
           "sql",
           [](const std::shared_ptr<const Trace>& trace, const std::string& query) {

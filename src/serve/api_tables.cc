@@ -41,6 +41,7 @@ Result<TableOptions> read_options(const ApiRequest& request) {
   options.filter = get_text(request, "filter");
   options.track = get_text(request, "track");
   options.by = get_text(request, "by");
+  options.within = get_text(request, "within");
   options.weight = get_text(request, "weight");
   const auto limit = get_integer(request, "limit", -1, -1, INT64_MAX);
   if (!limit) return limit.status();

@@ -26,6 +26,32 @@ TEST(GpuIdle, FiresBelowHalf) {
   EXPECT_NEAR(finding->at_stake_fraction, 0.6, 0.02);
 }
 
+TEST(GpuIdle, SaysThatTheHostIsWaitedFor) {
+  const auto finding = find(check_gpu_idle, make(40));
+  ASSERT_TRUE(finding);
+  EXPECT_NE(finding->title.find("waits for the host's launches"), std::string::npos);
+  EXPECT_NEAR(figure(*finding, "waiting for the host per step"), 600e3, 60e3);
+  EXPECT_EQ(figure(*finding, "waiting for something else per step"), 0);
+}
+
+// Everything is launched at once, and each kernel begins long after the one before it ended.
+TEST(GpuIdle, SaysThatWorkWaitsForSomethingElse) {
+  HandMadeGpuLoop loop;
+  for (int i = 0; i < 6; ++i) {
+    loop.begin_step();
+    for (int k = 0; k < 10; ++k) {
+      loop.op("aten::add", "add_kernel", 10, 40);
+      loop.stream_free_us += 60;
+    }
+    loop.synchronize().end_step();
+  }
+  const auto finding = find(check_gpu_idle, loop.made.build());
+  ASSERT_TRUE(finding);
+  EXPECT_NE(finding->title.find("launched and waited"), std::string::npos);
+  EXPECT_GT(figure(*finding, "waiting for something else per step"),
+            figure(*finding, "waiting for the host per step"));
+}
+
 TEST(GpuIdle, KeepsQuietAboveHalf) { EXPECT_FALSE(find(check_gpu_idle, make(60))); }
 
 TEST(GpuIdle, KeepsQuietWithoutAGpu) {

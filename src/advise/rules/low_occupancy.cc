@@ -1,6 +1,8 @@
 // low-occupancy: most of the kernels' time goes into kernels with fewer blocks than the GPU has
 // multiprocessors, so that a part of it has nothing to do.
 #include <algorithm>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include "advise/device_use.h"
@@ -25,6 +27,28 @@ struct BlocksPerSm {
   SliceId longest = kNoSlice;
   int64_t longest_ns = -1;
 };
+
+// Achieved occupancy as Kineto estimates it, of all kernels, by duration; nothing where it does
+// not.
+std::optional<double> find_occupancy(const Case& c, const StepReplay& replay) {
+  constexpr std::string_view kKey = "est. achieved occupancy %";
+  const ArgColumn* ints = c.trace.find_args(kKey, ArgType::kInt);
+  const ArgColumn* doubles = c.trace.find_args(kKey, ArgType::kDouble);
+  double percent_ns = 0;
+  int64_t known_ns = 0;
+  for (const StepReplay::DeviceWork& work : replay.device_work()) {
+    if (const auto whole = ints != nullptr ? ints->find(work.slice) : std::nullopt) {
+      percent_ns += static_cast<double>(ints->ints[*whole]) * static_cast<double>(work.dur_ns);
+    } else if (const auto real = doubles != nullptr ? doubles->find(work.slice) : std::nullopt) {
+      percent_ns += doubles->doubles[*real] * static_cast<double>(work.dur_ns);
+    } else {
+      continue;
+    }
+    known_ns += work.dur_ns;
+  }
+  if (known_ns == 0) return std::nullopt;
+  return percent_ns / 100 / static_cast<double>(known_ns);
+}
 
 std::vector<BlocksPerSm> find_blocks(const Case& c, const StepReplay& replay) {
   const SliceColumns& slices = c.trace.slices();
@@ -89,6 +113,9 @@ void check_low_occupancy(const Case& c, Findings& found) {
                      {"GPU utilisation", devices->utilisation(c), Unit::kFraction},
                      {"step", static_cast<double>(replay->step_ns()), Unit::kNs},
                      {"step without", static_cast<double>(full_ns), Unit::kNs}};
+  if (const auto occupancy = find_occupancy(c, *replay)) {
+    finding.figures.push_back({"achieved occupancy", *occupancy, Unit::kFraction});
+  }
   finding.slices = {main->longest};
   finding.fix =
       "Give a kernel more to do at once: a larger batch, or one batched operator for many small "

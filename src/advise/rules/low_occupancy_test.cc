@@ -11,6 +11,7 @@ Trace make(double blocks_per_sm) {
   for (int i = 0; i < 6; ++i) {
     loop.begin_step().op("aten::mm", "sgemm", 20, 1000);
     loop.made.set_double(loop.last_kernel, "blocks per SM", blocks_per_sm);
+    loop.made.set_int(loop.last_kernel, "est. achieved occupancy %", 25);
     loop.synchronize().end_step();
   }
   return loop.made.build();
@@ -21,6 +22,7 @@ TEST(LowOccupancy, FiresWhereKernelsHaveFewBlocks) {
   ASSERT_TRUE(finding);
   EXPECT_NEAR(figure(*finding, "kernel time with few blocks"), 1, 0.001);
   EXPECT_NEAR(finding->at_stake_fraction, 0.59, 0.02);
+  EXPECT_NEAR(figure(*finding, "achieved occupancy"), 0.25, 0.001);
 }
 
 TEST(LowOccupancy, KeepsQuietWhereTheyHaveMore) {

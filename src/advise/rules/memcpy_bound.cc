@@ -1,4 +1,8 @@
 // memcpy-bound: copies between host and device take time in which the device does nothing else.
+#include <algorithm>
+#include <optional>
+#include <string_view>
+
 #include "advise/device_use.h"
 #include "advise/device_what_if.h"
 #include "advise/finding_text.h"
@@ -7,6 +11,37 @@
 #include "advise/step_replay.h"
 
 namespace stepscope {
+namespace {
+
+constexpr double kMostlyPageable = 0.5;
+
+struct CopiedBytes {
+  int64_t bytes = 0;
+  int64_t ns = 0;  // of copies whose size is known
+  int64_t pageable_ns = 0;
+  int64_t all_ns = 0;
+};
+
+CopiedBytes find_copied(const Case& c, const StepReplay& replay) {
+  const SliceColumns& slices = c.trace.slices();
+  const ArgColumn* bytes = c.trace.find_args("bytes", ArgType::kInt);
+  CopiedBytes copied;
+  for (const StepReplay::DeviceWork& work : replay.device_work()) {
+    const Label& label = c.trace.labels()[slices.label[index(work.slice)]];
+    if (label.kind != SliceKind::kMemcpy) continue;
+    copied.all_ns += work.dur_ns;
+    if (c.trace.string(label.name).find("Pageable") != std::string_view::npos) {
+      copied.pageable_ns += work.dur_ns;
+    }
+    const auto at = bytes != nullptr ? bytes->find(work.slice) : std::nullopt;
+    if (!at || bytes->ints[*at] < 0 || bytes->ints[*at] > INT64_MAX / 2 - copied.bytes) continue;
+    copied.bytes += bytes->ints[*at];
+    copied.ns += work.dur_ns;
+  }
+  return copied;
+}
+
+}  // namespace
 
 void check_memcpy_bound(const Case& c, Findings& found) {
   const auto devices = DeviceUse::of(c);
@@ -35,11 +70,34 @@ void check_memcpy_bound(const Case& c, Findings& found) {
       {"copies alone", share, Unit::kFraction},
       {"step", static_cast<double>(replay->step_ns()), Unit::kNs},
       {"step without", static_cast<double>(hidden_ns), Unit::kNs}};
+  const CopiedBytes copied = find_copied(c, *replay);
+  if (copied.ns > 0) {
+    finding.figures.push_back(
+        {"copied per step",
+         static_cast<double>(copied.bytes) / static_cast<double>(replay->steps()), Unit::kBytes});
+    finding.figures.push_back(
+        {"bytes per second",
+         static_cast<double>(copied.bytes) / static_cast<double>(copied.ns) * 1e9, Unit::kBytes});
+  }
+  const double pageable = static_cast<double>(copied.pageable_ns) /
+                          static_cast<double>(std::max<int64_t>(1, copied.all_ns));
+  finding.figures.push_back({"from or to pageable memory", pageable, Unit::kFraction});
   finding.slices = {devices->longest_copy};
-  finding.fix =
-      "Let copies to the device start from pinned memory and not wait; keep on the device what is "
-      "needed there again.";
-  finding.code = "DataLoader(dataset, ..., pin_memory=True)\nx = x.to(\"cuda\", non_blocking=True)";
+  if (pageable >= kMostlyPageable) {
+    finding.fix =
+        "Let copies to the device start from pinned memory and not wait; keep on the device what "
+        "is needed there again.";
+    finding.code =
+        "DataLoader(dataset, ..., pin_memory=True)\nx = x.to(\"cuda\", non_blocking=True)";
+  } else {
+    finding.fix =
+        "The memory is pinned already, so let the copies run while the GPU computes: copy the next "
+        "batch on a stream of its own, keep on the device what is needed there again, and copy "
+        "less (bytes instead of floats, which the GPU makes of them).";
+    finding.code =
+        "with torch.cuda.stream(copies):\n    next_x = next_x.to(\"cuda\", non_blocking=True)\n"
+        "torch.cuda.current_stream().wait_stream(copies)";
+  }
   found.push_back(std::move(finding));
 }
 

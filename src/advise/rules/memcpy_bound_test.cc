@@ -21,6 +21,28 @@ TEST(MemcpyBound, FiresWhereCopiesKeepTheGpuWaiting) {
   EXPECT_NEAR(finding->at_stake_fraction, 0.2, 0.01);
 }
 
+TEST(MemcpyBound, PageableMemoryIsToBePinned) {
+  const auto finding = find(check_memcpy_bound, make(250));
+  ASSERT_TRUE(finding);
+  EXPECT_EQ(figure(*finding, "from or to pageable memory"), 1);
+  EXPECT_NE(finding->code.find("pin_memory=True"), std::string::npos);
+}
+
+TEST(MemcpyBound, PinnedMemoryIsToBeCopiedMeanwhile) {
+  HandMadeGpuLoop loop;
+  for (int i = 0; i < 6; ++i) {
+    loop.begin_step()
+        .op("aten::copy_", "Memcpy HtoD (Pinned -> Device)", 10, 250, SliceKind::kMemcpy)
+        .op("aten::mm", "sgemm", 20, 1000)
+        .synchronize()
+        .end_step();
+  }
+  const auto finding = find(check_memcpy_bound, loop.made.build());
+  ASSERT_TRUE(finding);
+  EXPECT_EQ(figure(*finding, "from or to pageable memory"), 0);
+  EXPECT_EQ(finding->code.find("pin_memory=True"), std::string::npos);
+}
+
 TEST(MemcpyBound, KeepsQuietWhereTheyAreShort) { EXPECT_FALSE(find(check_memcpy_bound, make(45))); }
 
 TEST(MemcpyBound, KeepsQuietWhereTheyAreHidden) {

@@ -20,8 +20,8 @@ constexpr int64_t kAlignment = 8;
 constexpr float kLeft = 0.6;  // of a kernel, once it is aligned
 
 bool is_matmul(std::string_view name) {
-  constexpr std::array<std::string_view, 4> kNames = {"aten::mm", "aten::bmm", "aten::addmm",
-                                                      "aten::addbmm"};
+  constexpr std::array<std::string_view, 5> kNames = {"aten::mm", "aten::bmm", "aten::addmm",
+                                                      "aten::addbmm", "aten::baddbmm"};
   return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
 }
 
