@@ -85,7 +85,7 @@ constexpr std::array kFormats = {
                  "a picture of memory by category, for any browser", false,
                  write_without_options<write_memory_timeline_html>},
     ExportFormat{"critical-path", "critical_path.json",
-                 "the trace with its critical path drawn over it, as HTA's overlay", true,
+                 "the critical path, drawn over the trace", true,
                  write_critical_overlay},
     ExportFormat{"megengine", "chrome_timeline.json", "MegEngine's timeline, for Perfetto", true,
                  write_without_options<write_megengine_timeline>},
