@@ -79,7 +79,11 @@ void check_job_poor_overlap(const Job& job, Findings& found) {
 
 void check_poor_overlap(const Case& c, Findings& found) {
   if (!c.has_steps() || !has_collectives(c.trace)) return;
+  const size_t before = found.size();
   check_job_poor_overlap(*Job::of(c.trace), found);
+  // One rank alone can not tell transfers from waiting for others, which no overlap saves: that the
+  // step is bound by communication stays said.
+  for (size_t i = before; i < found.size(); ++i) found[i].includes.clear();
 }
 
 }  // namespace stepscope
