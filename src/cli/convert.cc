@@ -98,7 +98,7 @@ int run(const ConvertArguments& options) {
         "the name '" + output + "' does not tell the format; add --to (" + format_names() + ")");
   }
   if (is_folder(output)) return print_fault(Status::error(output + ": is a directory"));
-  const auto input = find_trace_file(options.paths.front());
+  const auto input = find_trace(options.paths.front());
   if (!input) return print_fault(input.status());
   const auto trace = load_trace(*input);
   if (!trace) return print_fault(trace.status());

@@ -10,7 +10,6 @@
 #include "cli/commands.h"
 #include "cli/load_trace.h"
 #include "cli/table_output.h"
-#include "ingest/trace_paths.h"
 
 namespace stepscope::cli {
 namespace {
@@ -44,7 +43,7 @@ Result<double> parse_share(const std::string& text) {
 }
 
 Result<Trace> load_one(const std::string& path) {
-  const auto file = find_trace_file(path);
+  const auto file = find_trace(path);
   if (!file) return file.status();
   return load_trace(*file);
 }

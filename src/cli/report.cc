@@ -15,6 +15,7 @@
 #include "analyze/pattern.h"
 #include "cli/commands.h"
 #include "cli/load_trace.h"
+#include "cli/remote_path.h"
 #include "cli/table_output.h"
 #include "cli/time_range.h"
 #include "ingest/trace_paths.h"
@@ -190,12 +191,16 @@ int run(ReportArguments& options) {
   int exit_code = kExitFine;
   std::vector<Input> inputs;
   for (const std::string& path : options.paths) {
-    const auto files = find_trace_files(path);
-    if (!files) {
-      exit_code = print_fault(files.status());
-      continue;
+    const auto here = bring_here(path);
+    if (!here) exit_code = print_fault(here.status());
+    for (const std::string& trace : here ? *here : std::vector<std::string>()) {
+      const auto files = find_trace_files(trace);
+      if (!files) {
+        exit_code = print_fault(files.status());
+        continue;
+      }
+      for (const std::string& file : *files) inputs.push_back({file, is_folder(trace)});
     }
-    for (const std::string& file : *files) inputs.push_back({file, is_folder(path)});
   }
   const bool has_several_paths = inputs.size() > 1 || options.paths.size() > 1;
   const size_t tables = options.views.size() + (options.what_if.empty() ? 0 : 1);
