@@ -56,12 +56,12 @@ test:  ## Lint; release, ASan and UBSan tests; 10 s per fuzzer; golden, CLI, Pyt
 	$(SUM_UP)
 
 .PHONY: test-all
-test-all:  ## The same, and TSan, 3 minutes per fuzzer, heavy live tests, TensorBoard, TensorFlow, JAX
+test-all:  ## The same, and TSan, 3 minutes per fuzzer, heavy live tests, TensorBoard, TensorFlow, JAX, Azurite, MLflow
 	@rm -rf $(RESULTS) && mkdir -p $(RESULTS)
 	@$(MAKE) lint build build-asan build-tsan build-benchmarks
 	@status=0; \
 	$(SIDE_BY_SIDE) FUZZ_SECONDS=180 fuzz ctest-release ctest-asan ctest-tsan vitest $(PYTEST_PARTS) || status=1; \
-	RUN_AGAIN=1 $(MAKE) --keep-going pytest-all pytest-tensorboard pytest-frameworks-all || status=1; \
+	RUN_AGAIN=1 $(MAKE) --keep-going pytest-all pytest-tensorboard pytest-frameworks-all pytest-pipelines || status=1; \
 	$(SUM_UP)
 
 ctest-%: build-%
@@ -90,6 +90,10 @@ pytest-frameworks: build
 
 pytest-frameworks-all: build
 	@scripts/test_frameworks
+
+# Against real Azurite and MLflow servers, and with Lightning and transformers, likewise.
+pytest-pipelines: build
+	@scripts/test_pipelines
 
 pytest-wheel: wheel
 	scripts/run_pytest pytest-wheel $(VENV)/bin/python tests/wheel
