@@ -56,12 +56,12 @@ test:  ## Lint; release, ASan and UBSan tests; 10 s per fuzzer; golden, CLI, Pyt
 	$(SUM_UP)
 
 .PHONY: test-all
-test-all:  ## The same, and TSan, 3 minutes per fuzzer, heavy live tests, TensorBoard, TensorFlow, JAX, Dask, Azurite
+test-all:  ## The same, and TSan, 3 minutes per fuzzer, heavy live tests, TensorBoard, TensorFlow, JAX, Dask, Azurite, MLflow
 	@rm -rf $(RESULTS) && mkdir -p $(RESULTS)
 	@$(MAKE) lint build build-asan build-tsan build-benchmarks
 	@status=0; \
 	$(SIDE_BY_SIDE) FUZZ_SECONDS=180 fuzz ctest-release ctest-asan ctest-tsan vitest $(PYTEST_PARTS) || status=1; \
-	RUN_AGAIN=1 $(MAKE) --keep-going pytest-all pytest-tensorboard pytest-frameworks-all pytest-cluster || status=1; \
+	RUN_AGAIN=1 $(MAKE) --keep-going pytest-all pytest-tensorboard pytest-frameworks-all pytest-cluster pytest-pipelines || status=1; \
 	$(SUM_UP)
 
 ctest-%: build-%
@@ -94,6 +94,10 @@ pytest-frameworks-all: build
 # On a Dask cluster and on a blob store, in an environment of their own.
 pytest-cluster: build
 	@scripts/test_cluster
+
+# Against real Azurite and MLflow servers, and with Lightning and transformers, likewise.
+pytest-pipelines: build
+	@scripts/test_pipelines
 
 pytest-wheel: wheel
 	scripts/run_pytest pytest-wheel $(VENV)/bin/python tests/wheel

@@ -18,8 +18,10 @@ def autostart() -> bool:
     ``STEPSCOPE_DIR``: the folder, ``outputs/profiler_results`` if not given. ``STEPSCOPE_STEPS``
     and ``STEPSCOPE_EPOCHS``: which steps (``stepscope.step()`` ends one) or how many epochs
     (``stepscope.epoch()``); after them the program runs as if nothing had been. ``STEPSCOPE_MODE``:
-    ``trace`` or ``sample``. Recorded is what ``stepscope run`` records. A wrong value is told and
-    nothing is recorded: the program is not to fail for it.
+    ``trace`` or ``sample``. ``STEPSCOPE_UPLOAD``: a URL that the run is sent to when it is over;
+    ``STEPSCOPE_MLFLOW=1``: it becomes artifacts of the MLflow run. Recorded is what
+    ``stepscope run`` records. A wrong value is told and nothing is recorded: the program is not to
+    fail for it.
     """
     switch = os.environ.get("STEPSCOPE", "").strip().lower()
     if switch in _OFF or _session.current() is not None:
@@ -43,6 +45,9 @@ def _options() -> _session.Options:
     epochs = os.environ.get("STEPSCOPE_EPOCHS", "") or "0"
     if not epochs.isdigit():
         raise ValueError(f"STEPSCOPE_EPOCHS={epochs}: expected a number")
+    mlflow = os.environ.get("STEPSCOPE_MLFLOW", "").strip().lower()
+    if mlflow not in _ON | _OFF:
+        raise ValueError(f"STEPSCOPE_MLFLOW={mlflow}: expected 1 or 0")
     is_sampled = mode == "sample"
     return _session.Options(
         os.environ.get("STEPSCOPE_DIR") or _session.FOLDER,
@@ -52,4 +57,6 @@ def _options() -> _session.Options:
         hz=100 if is_sampled else 0,
         torch={"scopes_only": True} if is_sampled else {"memory": True},
         has_index=True,
+        upload=os.environ.get("STEPSCOPE_UPLOAD", ""),
+        mlflow=mlflow in _ON,
     )

@@ -73,6 +73,12 @@ class profile:  # noqa: N801
     recorded beside. It costs so little that it can stay on. Forked children sample themselves in
     the same way. What selects calls (``c_calls``, ``min_duration``, ``only``, ``exclude``,
     ``threads``) is of the mode "trace".
+
+    ``torch``: the operators of PyTorch and their memory too, as ``stepscope run`` records them.
+
+    ``upload``: a URL that fsspec knows (``abfs://container/job``), to which the run is sent when
+    it is over. ``mlflow``: it becomes artifacts of the MLflow run that is active, or that the
+    environment names (``MLFLOW_RUN_ID``). What can not be sent is told in a line, and stays here.
     """
 
     def __init__(
@@ -89,6 +95,9 @@ class profile:  # noqa: N801
         epochs: int = 0,
         mode: str = "trace",
         hz: float = 100,
+        torch: bool = False,
+        upload: str = "",
+        mlflow: bool = False,
     ) -> None:
         if mode not in {"trace", "sample"}:
             raise ValueError(f'mode is "trace" or "sample", not {mode!r}')
@@ -112,7 +121,9 @@ class profile:  # noqa: N801
             epochs=epochs,
             mode=mode,
             hz=hz if is_sampled else 0,
-            torch={"scopes_only": True} if is_sampled else None,
+            torch={"scopes_only": True} if is_sampled else {"memory": True} if torch else None,
+            upload=upload,
+            mlflow=mlflow,
         )
         self._session: _session.Session | None = None
 

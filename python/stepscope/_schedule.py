@@ -44,7 +44,8 @@ class Schedule:
 
     def _settle(self) -> None:
         self.is_active = self.is_warming_up = False
-        if self._epochs and self._epoch >= self._epochs:
+        self.is_over = bool(self._epochs and self._epoch >= self._epochs)  # for good
+        if self.is_over:
             return
         if self._steps is None:
             self.is_active = True
@@ -52,6 +53,7 @@ class Schedule:
         wait, warmup, active, repeat = self._steps
         cycle, position = divmod(self._step, wait + warmup + active)
         if repeat and cycle >= repeat:
+            self.is_over = True
             return
         self.is_active = position >= wait + warmup
         self.is_warming_up = wait <= position < wait + warmup

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from stepscope._frameworks import Frameworks
+    from stepscope._upload import Uploads
 
 FOLDER = "outputs/profiler_results"
 
@@ -42,6 +43,8 @@ class Options:
         hz: float = 0,
         sampler_note: str = "",
         has_index: bool = False,
+        upload: str = "",
+        mlflow: bool = False,
     ) -> None:
         self.folder = folder
         self.c_calls = c_calls
@@ -61,6 +64,8 @@ class Options:
         self.hz = hz  # of a sampler in this process; 0: there is none, or one outside
         self.sampler_note = sampler_note
         self.has_index = has_index  # the folder's index.json is kept up to date
+        self.upload = upload  # a URL that the run is sent to
+        self.mlflow = mlflow  # it becomes artifacts of the MLflow run
 
 
 class Session:
@@ -72,13 +77,20 @@ class Session:
         self.schedule = Schedule(parse_steps(options.steps), options.epochs)
         self.step_number = 0
         self.faults: list[str] = []
+        self.remarks: list[str] = []
         self._is_recording = False
         self._is_tracing = False
         self._is_observing = False
         self._is_sampling = False
         self._frameworks: Frameworks | None = None
+        self._uploads: Uploads | None = None
 
     def start(self) -> None:
+        if self.options.upload or self.options.mlflow:
+            from stepscope._upload import Uploads
+
+            urls = [self.options.upload] if self.options.upload else []
+            self._uploads = Uploads(self.folder, urls, self.options.mlflow)
         self._follow()
         if self.options.frameworks:
             from stepscope._frameworks import Frameworks
@@ -91,10 +103,27 @@ class Session:
     def stop(self) -> None:
         self._stop_recording()
         self._stop_tracing()
+        self._update_index()
+        self._send(is_end=True)
+
+    def _update_index(self) -> None:
         if self.options.has_index:
             from stepscope import _index
 
             _index.update(self.folder)
+
+    def _send(self, is_end: bool) -> None:
+        """Uploads the run, if that is wanted. The program neither fails for it nor hangs."""
+        if self._uploads is None:
+            return
+        try:
+            if is_end:
+                self.remarks += self._uploads.finish()
+            else:
+                self._uploads.start()
+        except (Exception, KeyboardInterrupt) as error:
+            text = str(error) or "interrupted"
+            self.remarks.append(f"not uploaded: {text}; the run is in {self.folder}")
 
     def step(self) -> None:
         """A training step ends here, says the program."""
@@ -130,6 +159,9 @@ class Session:
         elif not self.schedule.is_active and self._is_recording:
             self._stop_recording()
             self._stop_tracing()
+            if self.schedule.is_over:
+                self._update_index()
+                self._send(is_end=False)
         if self.schedule.is_warming_up and not self._is_tracing:
             self._start_tracing()
 
@@ -165,6 +197,8 @@ class Session:
             if _core.on_garbage_collection in gc.callbacks:
                 gc.callbacks.remove(_core.on_garbage_collection)
             _core.stop_recording()
+            if not self.options.from_main and self.options.mode == "trace":
+                _warn_of_others(_core.other_profilers())  # that the program has started since
 
     def toggle_torch(self, enable: bool) -> None:
         """Starts or stops recording the operators of PyTorch, where it is loaded."""
@@ -261,7 +295,7 @@ def stop() -> None:
     if session is None:
         return
     session.stop()
-    for fault in session.faults:
+    for fault in session.faults + session.remarks:
         sys.stderr.write(f"stepscope: {fault}\n")
 
 

@@ -261,6 +261,22 @@ class Trace:
 def load(path: str | os.PathLike[str], *, threads: int = 0) -> Trace:
     """Loads a trace of any format that Stepscope knows; .gz and .zst as they are.
 
+    Also of a URL that fsspec knows, and of ``mlflow://RUN/PATH``: it is downloaded for that.
     Raises TraceError with the message that the command line would print.
     """
-    return Trace(_core.load(os.fspath(path), threads=threads))
+    path = os.fspath(path)
+    if "://" not in path:
+        return Trace(_core.load(path, threads=threads))
+    import tempfile
+
+    from stepscope import _transfer
+
+    with tempfile.TemporaryDirectory(prefix="stepscope-") as folder:
+        try:
+            paths = _transfer.download(path, folder)
+        except Exception as error:
+            raise _core.TraceError(f"{_transfer.shown(path)}: {_transfer.explain(error)}") from None
+        if len(paths) > 1:
+            nodes = ", ".join(os.path.basename(run) for run in paths)
+            raise _core.TraceError(f"{_transfer.shown(path)}: several runs, name one: {nodes}")
+        return Trace(_core.load(paths[0], threads=threads))

@@ -12,7 +12,6 @@
 #include "cli/load_trace.h"
 #include "cli/table_output.h"
 #include "export/output_file.h"
-#include "ingest/trace_paths.h"
 
 namespace stepscope::cli {
 namespace {
@@ -96,7 +95,7 @@ int run(AnalyzeArguments& options) {
   if (options.query.aggregate_by_type) options.query.aggregate = Aggregate::kSum;
   if (!options.aggregate.empty()) options.query.aggregate = kAggregates.at(options.aggregate);
 
-  const auto path = find_trace_file(options.path);
+  const auto path = find_trace(options.path);
   if (!path) return print_fault(path.status());
   const auto trace = load_trace(*path);
   if (!trace) return print_fault(trace.status());

@@ -86,7 +86,7 @@ std::string describe_size(uint64_t bytes) {
 }
 
 Result<Trace> load_single(const std::string& path) {
-  const auto file = find_trace_file(path);
+  const auto file = find_trace(path);
   if (!file) return file.status();
   return load_trace(*file);
 }

@@ -15,7 +15,6 @@
 #include "cli/merge_ranks.h"
 #include "cli/row_options.h"
 #include "cli/table_output.h"
-#include "ingest/trace_paths.h"
 
 namespace stepscope::cli {
 namespace {
@@ -50,7 +49,7 @@ Result<double> parse_share(const std::string& text) {
 }
 
 Result<Trace> load_one(const std::string& path) {
-  const auto file = find_trace_file(path);
+  const auto file = find_trace(path);
   if (!file) return file.status();
   return load_trace(*file);
 }

@@ -83,7 +83,8 @@ int run(const ExportHtmlArguments& options) {
                                                      output + "' does not end in .html");
   }
   if (is_folder(output)) return print_fault(Status::error(output + ": is a directory"));
-  const std::vector<std::string> inputs(options.paths.begin(), options.paths.end() - 1);
+  const std::vector<std::string> inputs =
+      bring_all_here({options.paths.begin(), options.paths.end() - 1});
   const auto runs = serve::Runs::open(inputs, load_trace);
   std::vector<serve::RunInfo> open = take_open(*runs);
   if (open.empty()) return kExitFault;

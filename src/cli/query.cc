@@ -7,7 +7,6 @@
 #include "cli/commands.h"
 #include "cli/load_trace.h"
 #include "cli/table_output.h"
-#include "ingest/trace_paths.h"
 
 namespace stepscope::cli {
 namespace {
@@ -34,7 +33,7 @@ struct QueryArguments {
 };
 
 int run(const QueryArguments& options) {
-  const auto path = find_trace_file(options.path);
+  const auto path = find_trace(options.path);
   if (!path) return print_fault(path.status());
   const auto trace = load_trace(*path);
   if (!trace) return print_fault(trace.status());

@@ -15,6 +15,7 @@
 #include "cli/commands.h"
 #include "cli/job_views.h"
 #include "cli/load_trace.h"
+#include "cli/remote_path.h"
 #include "cli/row_options.h"
 #include "cli/table_output.h"
 #include "cli/time_range.h"
@@ -191,19 +192,25 @@ int run(ReportArguments& options) {
 
   int exit_code = kExitFine;
   std::vector<Input> inputs;
+  std::vector<std::string> here_paths;
   for (const std::string& path : options.paths) {
-    const auto files = find_trace_files(path);
-    if (!files) {
-      exit_code = print_fault(files.status());
-      continue;
+    const auto here = bring_here(path);
+    if (!here) exit_code = print_fault(here.status());
+    for (const std::string& trace : here ? *here : std::vector<std::string>()) {
+      here_paths.push_back(trace);
+      const auto files = find_trace_files(trace);
+      if (!files) {
+        exit_code = print_fault(files.status());
+        continue;
+      }
+      for (const std::string& file : *files) inputs.push_back({file, is_folder(trace)});
     }
-    for (const std::string& file : *files) inputs.push_back({file, is_folder(path)});
   }
   // Several traces are the ranks of one job.
   if (inputs.size() > 1 && are_of_a_job(options.views) && options.what_if.empty()) {
     JobRequest request;
     request.command = kReportCommand;
-    request.paths = options.paths;
+    request.paths = std::move(here_paths);
     request.views = options.views;
     request.table = options.table;
     request.output = options.output;

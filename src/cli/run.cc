@@ -24,6 +24,7 @@
 #include "cli/commands.h"
 #include "cli/find_python.h"
 #include "cli/quantity.h"
+#include "cli/remote_path.h"
 #include "cli/run_folder.h"
 #include "cli/run_report.h"
 #include "cli/sample_child.h"
@@ -86,6 +87,8 @@ struct RunArguments {
   bool no_tensorflow = false;
   bool no_jax = false;
   std::string window = "5s";
+  std::string upload;
+  bool mlflow = false;
 
   bool is_sampled() const { return mode == kSample; }
   // Where only some steps are wanted, only the program knows when.
@@ -188,6 +191,12 @@ std::vector<std::string> make_environment(const std::string& start_folder,
   return environment;
 }
 
+// Of the run that the environment names, as Azure ML does.
+std::string mlflow_url() {
+  const char* run = std::getenv("MLFLOW_RUN_ID");
+  return std::string("mlflow://") + (run == nullptr ? "" : run) + "/profiler_results";
+}
+
 int run(const RunArguments& options, const Program& program, const std::string& command) {
   if (Status status = check_program(program); !status) return print_fault(status);
   const auto python = find_python(options.python, command);
@@ -217,6 +226,8 @@ int run(const RunArguments& options, const Program& program, const std::string& 
   }
   if (!status) return print_fault(status.status());
   if (!options.quiet) print_run_report(folder);
+  if (!options.upload.empty()) upload_run(folder, options.upload, *python);
+  if (options.mlflow) upload_run(folder, mlflow_url(), *python);
   return exit_as(*status);
 }
 
@@ -334,6 +345,14 @@ void add_run(CLI::App& app, Action& action, const std::string& called_as) {
                    "The interpreter; if not given, the one beside this command, else the active "
                    "environment's")
       ->type_name("PATH");
+  command
+      ->add_option("--upload", options->upload,
+                   "Send the run there at the end: abfs://container/job, or whatever fsspec knows. "
+                   "What can not be sent stays in DIR; the exit code is the program's")
+      ->type_name("URL");
+  command->add_flag("--mlflow", options->mlflow,
+                    "Make it artifacts of the MLflow run that the environment names "
+                    "(MLFLOW_RUN_ID), as Azure ML does");
   command->add_flag("-q,--quiet", options->quiet, "Print nothing of our own at the end");
   command->footer(
       "SCRIPT may be a folder or a zip file with __main__.py. What follows SCRIPT, MODULE or CODE\n"

