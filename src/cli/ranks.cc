@@ -14,8 +14,8 @@ namespace {
 constexpr const char* kRanksCommand = "ranks";
 
 constexpr const char* kRanksDescription =
-    R"(Print what the ranks of a distributed training say together: who is slow and why, who waits for
-whom, what the collectives cost. Each trace is reduced to a summary and freed: memory does not grow
+    R"(Print what the ranks of a distributed training say together: who is slow and why, who waits
+for whom, what the collectives cost. Each trace is reduced to a summary and freed: memory does not grow
 with the number of ranks. Clocks are aligned by collectives.
 
 Examples:
@@ -24,7 +24,7 @@ Examples:
   stepscope ranks traces/ --view findings                  what is wrong, and what it costs
   stepscope ranks traces/ --sort -wait_ns --limit 10       who waits most
   stepscope ranks traces/ --view collectives --by rank -f csv > collectives.csv
-  stepscope ranks abfs://traces/job7 --cluster dask://scheduler:8786   on a cluster, from any store)";
+  stepscope ranks abfs://traces/job7 --cluster dask://scheduler:8786   on a cluster, any store)";
 
 constexpr const char* kRanksFooter = R"(Views:
   ranks        a row per rank: computing, communicating, overlap, waiting, idle; straggler, cause
