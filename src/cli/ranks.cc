@@ -14,9 +14,9 @@ namespace {
 constexpr const char* kRanksCommand = "ranks";
 
 constexpr const char* kRanksDescription =
-    R"(Print what the ranks of a distributed training say together: who is slow and why, who waits
-for whom, what the collectives cost. Each trace is reduced to a summary and freed: memory does not grow
-with the number of ranks. Clocks are aligned by collectives.
+    R"(Print what the ranks of a distributed training say together: who is slow and why, who waits for
+whom, what the collectives cost. Each trace is reduced to a summary and freed: memory does not
+grow with the number of ranks. Clocks are aligned by collectives.
 
 Examples:
   stepscope ranks traces/                                  a folder with a trace of each rank

@@ -246,8 +246,18 @@ Status TraceMerger::add(const Trace& trace, int64_t shift_ns, std::string_view n
   copy.id_base = next_id_;
   copy.device_base = next_device_;
   copy.flow_base = next_flow_;
-  for (const Process& process : trace.processes()) {
-    const uint32_t id = builder_.add_new_process(find_free(trace, process.pid, name));
+  std::vector<ForeignId> pids;
+  for (const Process& process : trace.processes()) pids.push_back(process.pid);
+  for (const Track& track : trace.tracks()) {  // in Kineto's files a device's number is its pid
+    ForeignId& pid = pids[track.process];
+    if (track.kind == TrackKind::kStream && track.device >= 0 &&
+        trace.processes()[track.process].pid == ForeignId{track.device}) {
+      pid.number = int64_t{track.device} + next_device_;
+    }
+  }
+  for (size_t i = 0; i < pids.size(); ++i) {
+    const Process& process = trace.processes()[i];
+    const uint32_t id = builder_.add_new_process(find_free(trace, pids[i], name));
     Process& to = builder_.process(id);
     to.name = builder_.string(std::string(name) + ": " + std::string(trace.string(process.name)));
     to.labels = builder_.string(trace.string(process.labels));

@@ -50,9 +50,11 @@ def test_a_url_is_read_like_a_file(stepscope: Run, tmp_path: pathlib.Path, url: 
 def test_commands_of_one_trace_take_urls(
     stepscope: Run, tmp_path: pathlib.Path, url: str, words: list[str]
 ) -> None:
-    given = [word.replace("URL", url).replace("OUT", f"{tmp_path}/out") for word in words]
-    result = stepscope(*given, env=environment(tmp_path))
-    assert (result.returncode, result.stderr) == (0, "")
+    given = [word.replace("OUT", f"{tmp_path}/out") for word in words]
+    env = environment(tmp_path)
+    remote = stepscope(*(word.replace("URL", url) for word in given), env=env)
+    local = stepscope(*(word.replace("URL", f"{tmp_path}/trace.json") for word in given), env=env)
+    assert (remote.returncode, remote.stderr) == (0, local.stderr)
 
 
 def test_what_is_not_there_is_one_line(stepscope: Run, tmp_path: pathlib.Path, url: str) -> None:
