@@ -48,6 +48,7 @@ TEST(LoadImbalance, FiresWhereTheSlowestRankChanges) {
 
 TEST(LoadImbalance, KeepsQuietWhereRanksAreNearlyEven) {
   HandMadeJob made(6);
+  made.transfer_us = 300;
   made.rank(1).more_us = {300, 0, 300, 0, 300, 0};
   EXPECT_TRUE(advise_job(made.build()).findings.empty());
 }
