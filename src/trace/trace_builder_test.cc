@@ -164,7 +164,7 @@ TEST_F(Builder, BringsTimesThatAreBeyondItsLimitsBack) {
     builder_.add_flow_point(thread_, start_ns, FlowPhase::kEnd, true, 1, 1, label("f"));
     builder_.add_allocation(thread_, {.time_ns = start_ns, .bytes = 1});
     builder_.add_sample(thread_, start_ns, kNoStack, start_ns);
-    builder_.add_flow(SliceRef{0}, SliceRef{1}, start_ns, -start_ns / 2, 0, label("f"));
+    builder_.add_flow(SliceRef{0}, SliceRef{1}, start_ns, -(start_ns / 2), 0, label("f"));
   }
   finish();
   EXPECT_EQ(trace_->begin_ns(), -TraceBuilder::kMaxTimeNs);
