@@ -45,6 +45,12 @@ StepscopeRecordOptions quiet() {
   return options;
 }
 
+// A recording that nobody ends: of a program that is killed, or replaced by another.
+void leave_open(const std::string& folder, const StepscopeRecordOptions& options) {
+  static Session* open = nullptr;  // so that no sanitizer takes it for lost
+  open = new Session(folder, options);
+}
+
 void call_some(int calls) {
   static const Label outer("outer");
   static const Label inner("inner");
@@ -73,7 +79,7 @@ void count_up(const std::string& folder, int threads, bool pauses) {
   void* memory = ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   if (memory == MAP_FAILED) fail("progress");
   auto* progress = static_cast<std::atomic<uint64_t>*>(memory);
-  new Session(folder, quiet());
+  leave_open(folder, quiet());
   std::vector<std::thread> workers;
   for (int t = 0; t < threads; ++t) {
     workers.emplace_back([t, progress, pauses] {
@@ -155,7 +161,7 @@ void threads_at_once(const std::string& folder, int threads) {
 // As daemons do: two forks, a session, all descriptors closed, other files opened in their place.
 void daemonise(const std::string& folder) {
   const std::string log = folder + "/../daemon.log";
-  new Session(folder, quiet());
+  leave_open(folder, quiet());
   call_some(10);
   if (::fork() != 0) ::_exit(0);
   ::setsid();
@@ -198,7 +204,7 @@ void change_root(const std::string& folder) {
 }
 
 void exec_chain(const std::string& folder, int left, char** argv) {
-  new Session(folder, quiet());
+  leave_open(folder, quiet());
   call_some(10);
   if (left == 0) std::exit(0);
   const std::string next = std::to_string(left - 1);
@@ -207,7 +213,7 @@ void exec_chain(const std::string& folder, int left, char** argv) {
 }
 
 void crash(const std::string& folder, int signal) {
-  new Session(folder, quiet());
+  leave_open(folder, quiet());
   call_some(1000);
   std::signal(signal, SIG_DFL);
   const Scope open(Label("open when it crashed"));
@@ -329,7 +335,7 @@ void restart(const std::string& folder, int times) {
 }
 
 void run_long(const std::string& folder) {
-  new Session(folder, quiet());
+  leave_open(folder, quiet());
   std::printf("recording\n");
   std::fflush(stdout);
   while (true) {
