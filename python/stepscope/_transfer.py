@@ -107,6 +107,8 @@ class UrlStore:
     def find(self) -> dict[str, int]:
         """Files by their names below the URL, with their sizes; "" is the URL itself."""
         found = self._fs.find(self._root, detail=True)
+        if not isinstance(found, dict):  # adlfs, where the URL is a file
+            found = {path: self._fs.info(path) for path in found}
         files = {}
         for path, info in found.items():
             if path.rstrip("/") == self._root:

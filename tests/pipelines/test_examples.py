@@ -70,7 +70,7 @@ def test_the_pipelines_step_is_profiled_by_its_parameter(
     assert run_command(azure_command(), folder, env) == ""
     assert not (folder / "outputs").exists()
     said = run_command(azure_command(profile="true"), folder, env)
-    assert said.startswith(f"stepscope: mlflow://{run}/profiler_results: 2 files")
+    assert f"stepscope: mlflow://{run}/profiler_results: 2 files" in said  # PyTorch may warn before
     check_run(folder / FOLDER)
     assert count(folder / FOLDER, "kind = 'step'") == 3
     assert count(folder / FOLDER, "name = 'aten::addmm'") == 6
