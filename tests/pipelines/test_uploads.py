@@ -98,7 +98,7 @@ def test_every_command_that_takes_a_path_takes_a_url(blobs: Blobs, tmp_path: pat
     env = blobs.environment(TMPDIR=str(tmp_path / "temporary"))
     (tmp_path / "temporary").mkdir()
     run_step(tmp_path, "flag", url, env)
-    sql = "select count(*) from slices where name like '%train%'"
+    sql = "select count(*) from slices where name like '%: train'"
     for words in (
         ["report", url, url],
         ["query", url, sql],
