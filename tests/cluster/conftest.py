@@ -14,7 +14,8 @@ from typing import Any
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 COMMAND = ROOT / ".venv/bin/stepscope"
 # The package is used from the checkout, by this Python.
-ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT / "python")}
+PACKAGE = str(ROOT / "python")
+ENVIRONMENT = os.environ | {"PYTHONPATH": PACKAGE}
 WITHOUT_PACKAGE = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
 
 

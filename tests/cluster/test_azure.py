@@ -12,7 +12,7 @@ import distributed
 import fsspec
 import pytest
 
-from .conftest import ENVIRONMENT, free_port, make_job, on_cluster, stepscope
+from .conftest import PACKAGE, free_port, make_job, on_cluster, stepscope
 
 # The account that every Azurite has, documented with it.
 KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
@@ -67,7 +67,8 @@ def test_traces_in_a_blob_store_give_what_local_ones_give_to_the_byte(
     assert local.returncode == 0
     # Where the store is, and who asks: as users tell it to adlfs, here and on the workers.
     monkeypatch.setenv(VARIABLE, store)
-    monkeypatch.setenv("PYTHONPATH", ENVIRONMENT["PYTHONPATH"])
+    monkeypatch.syspath_prepend(PACKAGE)  # which worker processes take over
+    monkeypatch.setenv("PYTHONPATH", PACKAGE)
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
     ) as cluster:

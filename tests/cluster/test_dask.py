@@ -13,6 +13,7 @@ import pytest
 from .conftest import (
     COMMAND,
     ENVIRONMENT,
+    PACKAGE,
     WITHOUT_PACKAGE,
     free_port,
     make_job,
@@ -26,12 +27,12 @@ VIEWS = ("--view", "ranks,collectives,findings", "--limit", 0, "-f", "json")
 
 @contextmanager
 def local_cluster() -> Iterator[distributed.LocalCluster]:
-    os.environ["PYTHONPATH"] = ENVIRONMENT["PYTHONPATH"]  # for the workers, which are processes
+    sys.path.insert(0, PACKAGE)  # which worker processes take over
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
     ) as cluster:
         yield cluster
-    del os.environ["PYTHONPATH"]
+    sys.path.remove(PACKAGE)
 
 
 def test_the_result_is_that_of_a_local_run_to_the_byte(tmp_path: pathlib.Path) -> None:
