@@ -4,6 +4,7 @@
 #include <set>
 
 #include "advise/case.h"
+#include "advise/device_what_if.h"
 #include "advise/rules.h"
 #include "analyze/calls_of_samples.h"
 #include "analyze/text_value.h"
@@ -37,8 +38,14 @@ void show_originals(const CallsOfSamples& calls, Findings& findings) {
 Advice advise(const Trace& trace) {
   const Case c(trace_with_calls(trace));
   Advice advice;
-  for (const Rule rule : c.is_sampled() ? rules_of_samples() : rules()) rule(c, advice.findings);
-  if (c.is_sampled()) show_originals(*CallsOfSamples::of(trace), advice.findings);
+  if (c.is_sampled()) {
+    for (const Rule rule : rules_of_samples()) rule(c, advice.findings);
+    show_originals(*CallsOfSamples::of(trace), advice.findings);
+  } else {
+    for (const Rule rule : host_rules()) rule(c, advice.findings);
+    limit_to_host(c, advice.findings);
+    for (const Rule rule : rules()) rule(c, advice.findings);
+  }
   put_in_order(advice.findings);
   advice.verdict = make_verdict(c, advice.findings);
   return advice;

@@ -1,6 +1,9 @@
 #include "advise/device_what_if.h"
 
+#include <algorithm>
+
 #include "advise/device_use.h"
+#include "advise/finding_text.h"
 #include "advise/rules.h"
 #include "advise/step_replay.h"
 
@@ -37,6 +40,26 @@ double find_saved(const Case& c, float left, const std::function<bool(LabelId)>&
     if (is_wanted(LabelId{i})) after.scale(LabelId{i}, left);
   }
   return replay->saved(replay->step_ns(before), replay->step_ns(after));
+}
+
+double limit_to_saved(const Case& c, double share, float left,
+                      const std::function<bool(LabelId)>& is_wanted) {
+  return DeviceUse::of(c)->empty() ? share : std::min(share, find_saved(c, left, is_wanted));
+}
+
+void limit_to_host(const Case& c, Findings& findings) {
+  if (findings.empty() || !c.has_steps()) return;
+  const auto replay = StepReplay::of(c.trace);
+  if (!replay->has_device_work()) return;
+  WhatIf no_host(c.trace);
+  speed_up_host(c, no_host, 0);
+  const double most = replay->saved(no_host);
+  for (Finding& finding : findings) {
+    if (finding.at_stake_fraction <= most) continue;
+    finding.at_stake_fraction = most;
+    finding.title +=
+        "; the GPU has work meanwhile, so that " + in_percent(most) + " of the step can be saved";
+  }
 }
 
 }  // namespace stepscope

@@ -6,6 +6,11 @@
 namespace stepscope {
 namespace {
 
+constexpr Rule kHostRules[] = {
+    check_blocking_io_in_step, check_dispatch_bound, check_for_loop_indexing,
+    check_garbage_collection,  check_python_hotspot, check_tensor_from_python_list,
+};
+
 constexpr Rule kRules[] = {
     // Input
     check_dataloader_in_process,
@@ -20,23 +25,17 @@ constexpr Rule kRules[] = {
     check_tf_data_slow_transformation,
     check_tf_data_slow_map,
     check_tf_data_slow_source,
-    // Host
-    check_blocking_io_in_step,
-    check_dispatch_bound,
-    check_garbage_collection,
-    check_python_hotspot,
+    // Threads
     check_thread_oversubscription,
     check_too_few_threads,
     // PyTorch
     check_conv_bias_before_batchnorm,
     check_duplicate_forward,
-    check_for_loop_indexing,
     check_fp64_compute,
     check_grad_not_none,
     check_missing_no_grad,
     check_redundant_copy,
     check_single_tensor_optimizer,
-    check_tensor_from_python_list,
     // Devices, memory, the profiler
     check_communication_bound,
     check_concurrent_profilers,
@@ -70,6 +69,7 @@ constexpr Rule kRulesOfSamples[] = {
 
 }  // namespace
 
+std::span<const Rule> host_rules() { return kHostRules; }
 std::span<const Rule> rules() { return kRules; }
 std::span<const Rule> rules_of_samples() { return kRulesOfSamples; }
 

@@ -33,20 +33,21 @@ void check_tf_data_slow_source(const Case& c, Findings& found);
 // Host:
 void check_blocking_io_in_step(const Case& c, Findings& found);
 void check_dispatch_bound(const Case& c, Findings& found);
+void check_for_loop_indexing(const Case& c, Findings& found);
 void check_garbage_collection(const Case& c, Findings& found);
 void check_python_hotspot(const Case& c, Findings& found);
+void check_tensor_from_python_list(const Case& c, Findings& found);
+// Threads:
 void check_thread_oversubscription(const Case& c, Findings& found);
 void check_too_few_threads(const Case& c, Findings& found);
 // PyTorch:
 void check_conv_bias_before_batchnorm(const Case& c, Findings& found);
 void check_duplicate_forward(const Case& c, Findings& found);
-void check_for_loop_indexing(const Case& c, Findings& found);
 void check_fp64_compute(const Case& c, Findings& found);
 void check_grad_not_none(const Case& c, Findings& found);
 void check_missing_no_grad(const Case& c, Findings& found);
 void check_redundant_copy(const Case& c, Findings& found);
 void check_single_tensor_optimizer(const Case& c, Findings& found);
-void check_tensor_from_python_list(const Case& c, Findings& found);
 // Devices, memory, the profiler:
 void check_communication_bound(const Case& c, Findings& found);
 void check_concurrent_profilers(const Case& c, Findings& found);
@@ -63,6 +64,8 @@ void check_memory_near_limit(const Case& c, Findings& found);
 void check_profiler_overhead(const Case& c, Findings& found);
 void check_unaligned_matmul(const Case& c, Findings& found);
 
+// Those about work of the host alone, which devices may hide (limit_to_host), and the others.
+std::span<const Rule> host_rules();
 std::span<const Rule> rules();
 // Those whose evidence samples have: no counts of calls, no operators, no memory.
 std::span<const Rule> rules_of_samples();

@@ -42,8 +42,11 @@ std::string bound_of(const Case& c) {
   if (share(Phase::kCommunication) >= 0.3) return "communication";
   // A TensorFlow profile has no phases but its input.
   const bool knows_phases = InputPipelines::of(c.trace)->pipelines.empty();
-  if (knows_phases && share(Phase::kHost) + share(Phase::kIdle) >= 0.3) return "the host's Python";
-  return "computation";
+  if (knows_phases && share(Phase::kHost) >= 0.3) return "the host's Python";
+  if (knows_phases && share(Phase::kHost) + share(Phase::kIdle) >= 0.3) {
+    return "what the trace does not show (waiting, or Python without its stacks)";
+  }
+  return share(Phase::kCopy) >= 0.5 ? "copies" : "computation";
 }
 
 std::string steps_line(const Case& c) {
@@ -53,7 +56,8 @@ std::string steps_line(const Case& c) {
   if (static_cast<double>(c.recording_ns) > kToldRecording * static_cast<double>(c.recorded_ns)) {
     line += ", about " + in_time(c.per_step(c.total_ns)) + " without the recording";
   }
-  line += " (" + text_of_count(static_cast<int64_t>(steady.steps.size())) + " steady ones";
+  line += " (" + text_of_count(static_cast<int64_t>(steady.steps.size())) + " steady one" +
+          (steady.steps.size() == 1 ? "" : "s");
   if (steady.warm_up_steps > 0) {
     line += " after " + text_of_count(static_cast<int64_t>(steady.warm_up_steps)) + " to warm up";
   }

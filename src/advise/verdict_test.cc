@@ -3,6 +3,7 @@
 #include <string>
 
 #include "advise/advise.h"
+#include "advise/hand_made_gpu_loop.h"
 #include "advise/hand_made_training.h"
 
 namespace stepscope {
@@ -38,6 +39,26 @@ TEST(Verdict, TheFindingComesWithItsPlaceAndFix) {
   EXPECT_EQ(lines[1].find("1. "), 0u);
   EXPECT_NE(lines[1].find("[dataloader-in-process]"), std::string::npos) << lines[1];
   EXPECT_NE(lines[2].find("num_workers"), std::string::npos) << lines[2];
+}
+
+TEST(Verdict, WhatNobodyRecordedIsNotTakenForPython) {
+  HandMadeGpuLoop loop;
+  for (int i = 0; i < 3; ++i) {
+    loop.begin_step().op("aten::mm", "sgemm", 100, 80);
+    loop.now_us += 900;
+    loop.end_step();
+  }
+  const Trace trace = loop.made.build();
+  const std::string line = Advice::of(trace)->verdict.lines[0];
+  EXPECT_NE(line.find("is bound by what the trace does not show"), std::string::npos) << line;
+}
+
+TEST(Verdict, OneStepIsOne) {
+  HandMadeGpuLoop loop;
+  loop.begin_step().op("aten::mm", "sgemm", 100, 300).synchronize().end_step();
+  const Trace trace = loop.made.build();
+  const std::string line = Advice::of(trace)->verdict.lines[0];
+  EXPECT_NE(line.find("(1 steady one)"), std::string::npos) << line;
 }
 
 TEST(Verdict, OtherProgramsOnTheMachineAreTold) {

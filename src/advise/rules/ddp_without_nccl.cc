@@ -1,6 +1,8 @@
 // ddp-without-nccl: DistributedDataParallel on GPUs over a backend that takes gradients through the
 // host.
+#include <algorithm>
 #include <string>
+#include <string_view>
 
 #include "advise/device_use.h"
 #include "advise/device_what_if.h"
@@ -24,6 +26,18 @@ std::string find_backend(const Case& c) {
   return has_gloo ? "gloo" : "";
 }
 
+// Of "cpu:gloo,cuda:nccl" or "gloo": whether any sends from device to device. Those of other makers
+// do (hccl, xccl, rccl): only these go through the host.
+bool has_backend_of_devices(std::string_view backends) {
+  while (!backends.empty()) {
+    std::string_view one = backends.substr(0, backends.find(','));
+    backends.remove_prefix(std::min(one.size() + 1, backends.size()));
+    one.remove_prefix(one.find(':') == one.npos ? 0 : one.find(':') + 1);
+    if (one != "gloo" && one != "mpi") return true;
+  }
+  return false;
+}
+
 bool uses_ddp(const Case& c) {
   for (const Label& label : c.trace.labels().all()) {
     if (c.trace.string(label.name) == "DistributedDataParallel.forward") return true;
@@ -36,8 +50,7 @@ bool uses_ddp(const Case& c) {
 void check_ddp_without_nccl(const Case& c, Findings& found) {
   if (DeviceUse::of(c)->empty() || !uses_ddp(c)) return;
   const std::string backend = find_backend(c);
-  // cuda:nccl,cpu:gloo has it.
-  if (backend.empty() || backend.find("nccl") != backend.npos) return;
+  if (backend.empty() || has_backend_of_devices(backend)) return;
 
   Finding finding;
   finding.id = "ddp-without-nccl";

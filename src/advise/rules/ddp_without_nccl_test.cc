@@ -31,6 +31,11 @@ TEST(DdpWithoutNccl, KeepsQuietOverNccl) {
   EXPECT_FALSE(find(check_ddp_without_nccl, make(R"({"backend": "cpu:gloo,cuda:nccl"})")));
 }
 
+TEST(DdpWithoutNccl, KeepsQuietOverWhatOtherDevicesHaveInItsPlace) {
+  EXPECT_FALSE(find(check_ddp_without_nccl, make(R"({"backend": "mtia:hccl,cpu:gloo"})")));
+  EXPECT_TRUE(find(check_ddp_without_nccl, make(R"({"backend": "cpu:gloo,cuda:gloo"})")));
+}
+
 TEST(DdpWithoutNccl, KeepsQuietWhereTheTraceDoesNotSay) {
   EXPECT_FALSE(find(check_ddp_without_nccl, make("")));
 }

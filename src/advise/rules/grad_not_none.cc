@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "advise/device_what_if.h"
 #include "advise/finding_text.h"
 #include "advise/rules.h"
 
@@ -116,7 +117,10 @@ void check_grad_not_none(const Case& c, Findings& found) {
 
   Finding finding;
   finding.id = "grad-not-none";
-  finding.at_stake_fraction = share;
+  finding.at_stake_fraction = limit_to_saved(c, share, 0, [&](LabelId label) {
+    return c.thread->role(label) == TrainingRole::kZeroGrad ||
+           c.trace.string(c.trace.labels()[label].name) == "torch::autograd::AccumulateGrad";
+  });
   finding.title = in_percent(share) + " of each step fills gradients with zeros and adds to them";
   finding.figures = {
       {"filling per step", static_cast<double>(c.per_step(gradients.fill_ns)), Unit::kNs},

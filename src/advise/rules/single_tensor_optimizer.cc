@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "advise/device_what_if.h"
 #include "advise/finding_text.h"
 #include "advise/recording_cost.h"
 #include "advise/rules.h"
@@ -38,6 +39,14 @@ std::string_view class_of(std::string_view scope) {
 
 bool has_fused(std::string_view optimizer) {
   constexpr std::array<std::string_view, 3> kNames = {"Adam", "AdamW", "Adagrad"};
+  return std::find(kNames.begin(), kNames.end(), optimizer) != kNames.end();
+}
+
+// Others may not know foreach; that is for their documentation to say.
+bool is_of_torch(std::string_view optimizer) {
+  constexpr std::array<std::string_view, 11> kNames = {"Adadelta", "Adagrad", "Adam",  "AdamW",
+                                                       "Adamax",   "ASGD",    "NAdam", "RAdam",
+                                                       "Rprop",    "RMSprop", "SGD"};
   return std::find(kNames.begin(), kNames.end(), optimizer) != kNames.end();
 }
 
@@ -94,7 +103,9 @@ void check_single_tensor_optimizer(const Case& c, Findings& found) {
   Finding finding;
   finding.id = "single-tensor-optimizer";
   const bool is_fused = has_fused(name);
-  finding.at_stake_fraction = share * (1 - (is_fused ? kLeftFused : kLeftForeach));
+  const double left = is_fused ? kLeftFused : kLeftForeach;
+  finding.at_stake_fraction = limit_to_saved(c, share * (1 - left), static_cast<float>(left),
+                                             [&](LabelId label) { return label == most->first; });
   finding.title =
       in_percent(share) + " of each step is the optimizer, which updates one parameter at a time";
   finding.figures = {
@@ -104,7 +115,8 @@ void check_single_tensor_optimizer(const Case& c, Findings& found) {
   finding.slices = {work.longest};
   finding.fix = is_fused ? "Let it update all parameters with one operator."
                          : "Let it update all parameters with operators on lists of tensors.";
-  finding.code = "torch.optim." + std::string(name.empty() ? "AdamW" : name) +
+  const std::string module = is_of_torch(name) ? "torch.optim." : "";
+  finding.code = module + std::string(name.empty() ? "torch.optim.AdamW" : name) +
                  "(model.parameters(), ..., " + (is_fused ? "fused=True)" : "foreach=True)");
   found.push_back(std::move(finding));
 }
