@@ -1,11 +1,13 @@
 #include "advise/cpu_use.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string_view>
 
 namespace stepscope {
 namespace {
 
+constexpr double kLeastLooks = 10;     // at the global lock, to tell anything of it
 constexpr double kBusyMachine = 0.95;  // of the cores: then waiting may be for a core
 
 class CounterMeans {
@@ -28,6 +30,16 @@ class CounterMeans {
       sum += mean;
     }
     return sum;
+  }
+  // How many values there are in the times.
+  uint64_t count(std::string_view name, std::string_view series) const {
+    const Track* track = find(name, series);
+    if (track == nullptr) return 0;
+    const auto values =
+        trace_.counters().time_ns.begin() + static_cast<int64_t>(track->first_value);
+    return static_cast<uint64_t>(
+        std::count_if(values, values + static_cast<int64_t>(track->value_count),
+                      [&](int64_t time_ns) { return times_.contains(time_ns); }));
   }
   // The last value, at whatever time.
   double last(std::string_view name) const {
@@ -91,6 +103,11 @@ CpuUse CpuUse::find(const Trace& trace, const Track& training_thread, const Inte
   if (written >= 0) use.disk_bytes_per_s = written + std::max(0.0, means.mean("disk", "read"));
   use.run_queue = means.mean("run queue", "");
   use.torch_threads = means.last("PyTorch threads");
+  const auto looks = static_cast<double>(means.count("global lock", "held"));
+  if (looks >= kLeastLooks) {
+    use.lock_held = means.mean("global lock", "held");
+    use.lock_margin = 2 * std::sqrt(use.lock_held * (1 - use.lock_held) / looks) + 1 / looks;
+  }
   const bool is_first = training_thread.tid == trace.processes()[process].pid;
   const double running = is_first ? means.mean("first thread", "running") : -1;
   if (running >= 0) {

@@ -20,6 +20,10 @@ struct CpuUse {
   // How much of its time the training thread neither ran nor wanted a core: known where it is the
   // process's first. Else what the program left of one core, if others left one free.
   double waiting = -1;
+  // How much of the time some thread held Python's global lock, and how much more it may have been
+  // by the chance of few looks.
+  double lock_held = -1;
+  double lock_margin = 0;
   double torch_threads = -1;     // that PyTorch's operators may use
   double disk_bytes_per_s = -1;  // read and written by the program, not what the page cache served
   double run_queue = -1;         // tasks that run or want to, of the whole machine

@@ -8,6 +8,7 @@
 
 #include "collect/python/tracer.h"
 #include "collect/stepscope/record.h"
+#include "python/lock_probe.h"
 #include "python/trace_fault.h"
 
 namespace nb = nanobind;
@@ -27,6 +28,7 @@ using Message = std::array<char, 1024>;
 
 void start_recording(const std::string& folder, uint64_t max_pool_bytes, uint64_t max_file_bytes,
                      uint64_t rotate_bytes, bool counters, const std::string& metadata) {
+  watch_global_lock();
   nb::gil_scoped_release release;
   StepscopeRecordOptions options{};
   options.bytes = sizeof(options);

@@ -1,5 +1,7 @@
 // python-hotspot: one function of the program's own code, in Python, takes much of a step; or of a
 // program without steps.
+#include <algorithm>
+
 #include "advise/finding_text.h"
 #include "advise/rules.h"
 
@@ -19,8 +21,12 @@ void check_python_hotspot(const Case& c, Findings& found) {
   for (const FunctionWork& function : c.work->functions(Part::kRest)) {
     if (hottest == nullptr || function.python_ns() > hottest->python_ns()) hottest = &function;
   }
-  if (hottest == nullptr || c.share(hottest->python_ns()) < least) return;
-  const double share = c.share(hottest->python_ns());
+  if (hottest == nullptr) return;
+  double share = c.share(hottest->python_ns());
+  // Calls tell where time went, not whether Python or a library's C code ran there. Without the
+  // global lock it was no Python.
+  if (c.cpu.lock_held >= 0) share = std::min(share, c.cpu.lock_held + c.cpu.lock_margin);
+  if (share < least) return;
 
   Finding finding;
   finding.id = "python-hotspot";

@@ -41,6 +41,22 @@ TEST(PythonHotspot, OperatorsAndTorchsOwnCodeAreNoPython) {
   EXPECT_TRUE(training.check(check_python_hotspot).empty());
 }
 
+TEST(PythonHotspot, WhatRunsWithoutTheGlobalLockIsNoPython) {
+  const auto check_with_lock = [](double held) {
+    HandMadeTraining training;
+    for (int i = 0; i < 10; ++i) {
+      training.step([&] {
+        training.count("global lock", "held", held);
+        training.function("train_step", [&] { training.pass(20'000); });
+      });
+    }
+    return training.check(check_python_hotspot);
+  };
+  EXPECT_TRUE(check_with_lock(0).empty());
+  EXPECT_NEAR(check_with_lock(0.5).at(0).at_stake_fraction, 0.5 * 0.95, 0.03);
+  EXPECT_NEAR(check_with_lock(1).at(0).at_stake_fraction, 0.95, 0.001);
+}
+
 TEST(PythonHotspot, LibrariesCountForTheFunctionThatCallsThem) {
   HandMadeTraining training;
   for (int i = 0; i < 10; ++i) {

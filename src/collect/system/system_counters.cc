@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "collect/recorder/thread_slot.h"
+#include "collect/system/counter_probe.h"
 #include "collect/system/system_reader.h"
 
 namespace stepscope {
@@ -52,6 +53,7 @@ struct SystemCounters::Sources {
   Definitions& definitions;
   SystemReader reader;
   uint32_t tracks[std::size(kFixed)] = {};  // 0: none yet
+  uint32_t probe_track = 0;
   std::vector<uint32_t> core_tracks;
 };
 
@@ -62,6 +64,13 @@ SystemCounters::~SystemCounters() = default;
 
 void SystemCounters::sample() {
   Sources& from = *sources_;
+  if (const CounterProbe* probe = counter_probe(); probe != nullptr) {
+    if (from.probe_track == 0) {
+      from.probe_track = from.definitions.counter(probe->name, probe->series, probe->unit);
+    }
+    const double value = probe->read();
+    if (from.probe_track != 0 && !std::isnan(value)) append_counter(from.probe_track, value);
+  }
   const SystemValues& values = from.reader.read();
   for (size_t i = 0; i < std::size(kFixed); ++i) {
     const FixedCounter& counter = kFixed[i];
