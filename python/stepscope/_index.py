@@ -10,10 +10,9 @@ import socket
 import sys
 from typing import Any
 
+from stepscope import _launcher
+
 NAME = "index.json"
-# What launchers (torchrun, MPI, Slurm) tell a process about its place.
-_RANK = ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID")
-_WORLD_SIZE = ("WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS")
 
 
 def update(folder: str) -> None:
@@ -39,11 +38,12 @@ def _lock(descriptor: int) -> None:
 def _write(folder: str) -> None:
     known = _read(folder)
     own = f"{os.getpid()}."
+    own_place = {"host": socket.gethostname(), **_launcher.place()}
     files: list[dict[str, Any]] = []
     for name in sorted(os.listdir(folder)):
         if not name.endswith(".sscope"):
             continue
-        entry = _own_place() if name.startswith(own) else known.get(name, {})
+        entry = own_place if name.startswith(own) else known.get(name, {})
         pid = name.partition(".")[0]
         about = {"file": name, "pid": int(pid) if pid.isdigit() else None}
         files.append({**entry, **about, "bytes": os.path.getsize(os.path.join(folder, name))})
@@ -61,12 +61,3 @@ def _read(folder: str) -> dict[str, dict[str, Any]]:
             return {entry["file"]: entry for entry in json.load(file)["files"]}
     except (OSError, ValueError, KeyError, TypeError):
         return {}
-
-
-def _own_place() -> dict[str, Any]:
-    place: dict[str, Any] = {"host": socket.gethostname()}
-    for key, variables in (("rank", _RANK), ("world_size", _WORLD_SIZE)):
-        value = next((os.environ[name] for name in variables if name in os.environ), "")
-        if value.isdigit():
-            place[key] = int(value)
-    return place

@@ -5,7 +5,7 @@ import gc
 import os
 import sys
 
-from stepscope import _core, _on_import
+from stepscope import _core, _launcher, _on_import
 from stepscope._schedule import Schedule, parse_steps
 
 TYPE_CHECKING = False
@@ -170,7 +170,7 @@ class Session:
         _core.start_recording(
             self.folder,
             max_file_bytes=self.options.max_file_bytes,
-            metadata=f"python_version={sys.version.split()[0]}\nworking_directory={_working_folder()}",
+            metadata=_describe_process(),
         )
         self._is_recording = True
         gc.callbacks.append(_core.on_garbage_collection)
@@ -297,6 +297,12 @@ def stop() -> None:
     session.stop()
     for fault in session.faults + session.remarks:
         sys.stderr.write(f"stepscope: {fault}\n")
+
+
+def _describe_process() -> str:
+    """What the recording says of this process: lines key=value."""
+    about = {"python_version": sys.version.split()[0], "working_directory": _working_folder()}
+    return "\n".join(f"{key}={value}" for key, value in (about | _launcher.place()).items())
 
 
 def _working_folder() -> str:

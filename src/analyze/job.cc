@@ -23,11 +23,11 @@ void take_ranks(Job& job, std::vector<RankSummary> summaries) {
   std::stable_sort(summaries.begin(), summaries.end(),
                    [](const RankSummary& a, const RankSummary& b) { return a.rank < b.rank; });
   std::set<int64_t> seen;
+  std::vector<std::string> no_ranks;
   int64_t position = 0;
   for (RankSummary& summary : summaries) {
     if (!summary.is_training && summaries.size() > 1) {
-      job.notes.push_back(summary.source +
-                          ": has neither steps nor collectives; taken for no rank");
+      no_ranks.push_back(summary.source);
       continue;
     }
     if (summary.rank < 0) {
@@ -46,6 +46,17 @@ void take_ranks(Job& job, std::vector<RankSummary> summaries) {
     job.world_size = std::max(job.world_size, summary.world_size);
     job.ranks.push_back({});
     job.ranks.back().summary = std::move(summary);
+  }
+  // A launcher, the workers of a DataLoader.
+  if (!no_ranks.empty()) {
+    constexpr size_t kMostNamed = 3;
+    std::string names;
+    for (size_t i = 0; i < std::min(no_ranks.size(), kMostNamed); ++i) {
+      names += (i == 0 ? "" : ", ") + no_ranks[i];
+    }
+    if (no_ranks.size() > kMostNamed) names += ", …";
+    job.notes.push_back("neither steps nor collectives, taken for no rank: " + names +
+                        (no_ranks.size() > 1 ? " (" + std::to_string(no_ranks.size()) + ")" : ""));
   }
   if (!has_ranks && job.ranks.size() > 1) {
     job.notes.emplace_back("no trace tells its rank: they are numbered in the order of the files");

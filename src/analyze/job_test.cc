@@ -122,6 +122,18 @@ TEST(Job, ASecondTraceOfARankIsLeftOutAndSaid) {
   EXPECT_NE(job.notes.front().find("a second trace of rank 1"), std::string::npos);
 }
 
+TEST(Job, WhatIsNoTrainingIsNamedInOneNote) {
+  std::vector<RankSummary> summaries = HandMadeJob(2).make();
+  for (const char* source : {"launcher", "worker-1", "worker-2", "worker-3"}) {
+    summaries.push_back({.source = source});
+  }
+  const Job job = Job::build(std::move(summaries), {});
+  EXPECT_EQ(job.ranks.size(), 2u);
+  EXPECT_EQ(
+      job.notes.front(),
+      "neither steps nor collectives, taken for no rank: launcher, worker-1, worker-2, … (4)");
+}
+
 TEST(JobTables, StepsAddUpToTheirParts) {
   HandMadeJob made(4);
   made.rank(1).input_us = 3000;

@@ -26,11 +26,10 @@ constexpr int64_t kMostRanks = 10'000'000;
 constexpr size_t kLongestName = 512;
 constexpr int64_t kMostBaseNs = int64_t{1} << 61;  // in the year 2043
 
-int64_t parse_rank(const std::optional<std::string>& text, int64_t otherwise) {
-  if (!text) return otherwise;
+int64_t parse_rank(std::string_view text, int64_t otherwise) {
   int64_t value = 0;
-  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
-  const bool is_whole = error == std::errc() && end == text->data() + text->size();
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool is_whole = error == std::errc() && end == text.data() + text.size();
   return is_whole && value >= 0 && value < kMostRanks ? value : otherwise;
 }
 
@@ -127,15 +126,21 @@ class Summarizer {
   }
 
  private:
-  void find_rank() {
+  // What the trace says of the process's place in its job: PyTorch in distributedInfo, recordings
+  // and others by themselves. "" where it says nothing.
+  std::string find_place(const std::string& key) const {
     const std::string_view info = trace_.find_metadata("distributedInfo");
-    out_.world_size = options_.world_size > 0
-                          ? options_.world_size
-                          : parse_rank(find_json_field(info, "$.world_size"), 0);
+    if (const auto told = find_json_field(info, "$." + key)) return *told;
+    return std::string(trace_.find_metadata(key));
+  }
+
+  void find_rank() {
+    out_.world_size =
+        options_.world_size > 0 ? options_.world_size : parse_rank(find_place("world_size"), 0);
     out_.rank = options_.rank;
     out_.rank_origin = RankOrigin::kOption;
     if (out_.rank >= 0) return;
-    out_.rank = parse_rank(find_json_field(info, "$.rank"), -1);
+    out_.rank = parse_rank(find_place("rank"), -1);
     out_.rank_origin = RankOrigin::kTrace;
     if (out_.rank >= 0) return;
     out_.rank = find_rank_in_name(options_.source);

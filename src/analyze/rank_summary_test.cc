@@ -49,6 +49,17 @@ TEST(RankSummary, HasTheUnionsOfEachStep) {
   EXPECT_EQ(summary.kernels[0].name, "sgemm");
 }
 
+TEST(RankSummary, ARecordingTellsItsRankByItself) {
+  HandMadeTrace made;
+  made.builder().add_metadata("rank", "3", false);
+  made.builder().add_metadata("world_size", "4", false);
+  const Trace trace = made.build();
+  const RankSummary summary = summarize_rank(trace, {.source = "rank-7.sscope"});
+  EXPECT_EQ(summary.rank, 3);
+  EXPECT_EQ(summary.world_size, 4);
+  EXPECT_EQ(summary.rank_origin, RankOrigin::kTrace);
+}
+
 TEST(RankSummary, HasCollectivesWithGroupSizeAndNumber) {
   HandMadeTrace made = make_training();
   const RankSummary summary = summarize_rank(made.build(), {});

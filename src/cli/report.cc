@@ -21,6 +21,7 @@
 #include "cli/time_range.h"
 #include "ingest/trace_paths.h"
 #include "trace/file_slice_stream.h"
+#include "trace/recording.h"
 
 namespace stepscope::cli {
 namespace {
@@ -206,8 +207,9 @@ int run(ReportArguments& options) {
       for (const std::string& file : *files) inputs.push_back({file, is_folder(trace)});
     }
   }
-  // Several traces are the ranks of one job.
-  if (inputs.size() > 1 && are_of_a_job(options.views) && options.what_if.empty()) {
+  // Several traces are the ranks of one job; a run's folder may hold several.
+  if (are_of_a_job(options.views) && options.what_if.empty() &&
+      (inputs.size() > 1 || (inputs.size() == 1 && count_ranks(inputs.front().path) > 1))) {
     JobRequest request;
     request.command = kReportCommand;
     request.paths = std::move(here_paths);

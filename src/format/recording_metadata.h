@@ -33,6 +33,8 @@ inline constexpr std::string_view kClosedKey = "stepscope.closed";
 // Written by a sampler: its pid, a space and when it started (/proc/<pid>/stat). The processes and
 // threads in the file are others', which may have recordings of their own.
 inline constexpr std::string_view kSamplerKey = "stepscope.sampler";
+// Of the program: its rank in a distributed job, as its launcher told it ("world_size" likewise).
+inline constexpr std::string_view kRankKey = "rank";
 // Of the program: how it was sampled, as JSON.
 inline constexpr std::string_view kSamplingKey = "sampling";
 

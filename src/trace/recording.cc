@@ -9,6 +9,7 @@
 #include <charconv>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -102,7 +103,11 @@ RecordingInfo read_recording_info(const format::BlockReader& reader) {
       continue;
     }
     for (size_t i = 0; i < std::min({keys.size(), values.size(), flags.size()}); ++i) {
-      if ((flags[i] & kMetadataOfFile) != 0) take_metadata(keys[i], values[i], info);
+      if ((flags[i] & kMetadataOfFile) != 0) {
+        take_metadata(keys[i], values[i], info);
+      } else if (keys[i] == format::kRankKey) {
+        info.rank = values[i];
+      }
     }
   }
   return info;
@@ -249,6 +254,18 @@ bool is_run_folder(const std::string& path) {
   if (!fs::is_directory(path, error)) return false;
   const auto recordings = find_recordings(path);
   return recordings.ok() && !recordings->empty();
+}
+
+size_t count_ranks(const std::string& folder) {
+  std::error_code error;
+  if (!fs::is_directory(folder, error)) return 0;
+  const auto recordings = find_recordings(folder);
+  std::set<std::string> ranks;
+  for (const auto& paths : recordings ? *recordings : std::vector<std::vector<std::string>>()) {
+    const auto recording = Recording::open({paths.front()}, Recording::Scope::kFile, {});
+    if (recording && !recording->info().rank.empty()) ranks.insert(recording->info().rank);
+  }
+  return ranks.size();
 }
 
 }  // namespace stepscope

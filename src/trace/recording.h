@@ -30,6 +30,7 @@ struct RecordingInfo {
   std::string pool_path;
   bool is_closed = false;
   std::string sampler;  // who wrote it, where it was a sampler; see recording_metadata.h
+  std::string rank;     // of the process in its job; "" where nobody told it
   bool is_sampler() const { return !sampler.empty(); }
 };
 RecordingInfo read_recording_info(const format::BlockReader& reader);
@@ -92,5 +93,7 @@ class Recording {
 Result<std::vector<std::vector<std::string>>> find_recordings(const std::string& folder);
 // Whether the folder holds at least one recording.
 bool is_run_folder(const std::string& path);
+// How many ranks of a job the folder's recordings are of, as they tell. 0 where it is no run.
+size_t count_ranks(const std::string& folder);
 
 }  // namespace stepscope

@@ -33,6 +33,7 @@ class RecordingForTests {
     int64_t monotonic_ns = 0;  // at tick 0
     int64_t realtime_ns = 0;
     std::string sampler;  // it is a sampler's file: its pid and start
+    std::string rank;     // what the process's launcher told it
     int64_t tid = 0;
     uint32_t thread_name = 0;   // a string: 1 a, 2 b, 3 c
     bool has_own_name = false;  // the program gave it
@@ -47,6 +48,7 @@ class RecordingForTests {
               {format::kSegmentKey, std::to_string(options.segment)},
               {format::kPoolKey, options.pool_path}});
     if (!options.sampler.empty()) metadata({{format::kSamplerKey, options.sampler}});
+    if (!options.rank.empty()) metadata({{format::kRankKey, options.rank}}, 0);
     const std::vector<uint64_t> ticks = {0};
     const std::vector<int64_t> monotonic = {options.monotonic_ns}, realtime = {options.realtime_ns};
     write(BlockBuilder(BlockType::kClock, 1)
@@ -76,13 +78,14 @@ class RecordingForTests {
     CHECK(writer_->write(block).ok(), "memory takes every block");
   }
 
-  void metadata(const std::vector<std::pair<std::string_view, std::string>>& entries) {
+  void metadata(const std::vector<std::pair<std::string_view, std::string>>& entries,
+                uint8_t flags_of_all = kMetadataOfFile) {
     std::vector<std::string_view> keys, values;
     for (const auto& [key, value] : entries) {
       keys.push_back(key);
       values.push_back(value);
     }
-    const std::vector<uint8_t> flags(entries.size(), kMetadataOfFile);
+    const std::vector<uint8_t> flags(entries.size(), flags_of_all);
     write(format::BlockBuilder(format::BlockType::kMetadata, static_cast<uint32_t>(keys.size()))
               .add_text(format::Column::kKeyText, keys)
               .add_text(format::Column::kValueText, values)

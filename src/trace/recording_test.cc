@@ -89,6 +89,22 @@ TEST_F(RunFolder, ReadsAClosedRecordingWithoutFaults) {
   EXPECT_EQ(notes(), "");
 }
 
+TEST_F(RunFolder, TellsHowManyRanksItHas) {
+  const auto save = [&](uint64_t file_id, const std::string& rank) {
+    RecordingForTests file({.file_id = file_id, .rank = rank});
+    file.close();
+    file.save(path(std::to_string(file_id) + ".sscope"));
+  };
+  save(1, "");  // a launcher
+  EXPECT_EQ(count_ranks(folder_), 0u);
+  save(2, "0");
+  save(3, "0");  // a worker of its DataLoader
+  EXPECT_EQ(count_ranks(folder_), 1u);
+  save(4, "1");
+  EXPECT_EQ(count_ranks(folder_), 2u);
+  EXPECT_EQ(count_ranks(path("4.sscope")), 0u);
+}
+
 TEST_F(RunFolder, TakesFromThePoolWhatTheFileDoesNotHave) {
   RecordingForTests file({});
   file.records(0, {begin_record(0), begin_record(1)});

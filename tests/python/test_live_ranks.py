@@ -56,3 +56,41 @@ def test_the_rank_that_is_slowed_is_found_with_its_cause(
             assert row["wait_ns"] > rows[slow]["wait_ns"] + 30e6
     first = findings["findings"][0]
     assert (first["id"], first["where"]) == ("straggler-rank", f"rank {slow}")
+
+
+LAUNCHED = """
+import time
+import torch
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader
+
+torch.set_num_threads(1)
+torch.distributed.init_process_group("gloo")
+model = DistributedDataParallel(torch.nn.Linear(64, 64))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.001)
+for batch in DataLoader(torch.randn(96, 64), batch_size=8, num_workers=1):
+    model(batch).square().mean().backward()
+    optimizer.step()
+    optimizer.zero_grad()
+    if torch.distributed.get_rank() == 1:
+        time.sleep(0.05)
+torch.distributed.destroy_process_group()
+"""
+
+
+def test_a_run_that_torchrun_started_knows_its_ranks(
+    stepscope: Command, tmp_path: pathlib.Path
+) -> None:
+    script = tmp_path / "train.py"
+    script.write_text(LAUNCHED)
+    launch = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
+    stepscope("run", "-o", tmp_path / "job", *launch, script, check=True)
+    for command in (("ranks",), ("report", "--view", "ranks")):
+        result = stepscope(*command, tmp_path / "job", "-f", "json", check=True)
+        ranks = json.loads(result.stdout)
+        names = [column["name"] for column in ranks["columns"]]
+        rows = [dict(zip(names, row, strict=True)) for row in ranks["rows"]]
+        assert [row["rank"] for row in rows] == [0, 1], result.stdout
+        assert [row["rank"] for row in rows if row["straggler"]] == [1], result.stdout
+        # The launcher and the workers of the DataLoaders are no ranks.
+        assert any("taken for no rank" in note for note in ranks["stats"]["notes"])
