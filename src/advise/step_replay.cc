@@ -9,6 +9,7 @@
 #include "analyze/int_args.h"
 #include "analyze/intervals.h"
 #include "analyze/steady_steps.h"
+#include "analyze/sync_calls.h"
 
 namespace stepscope {
 namespace {
@@ -20,8 +21,7 @@ constexpr int64_t kShortWaitNs = 5'000;
 constexpr int64_t kEventDelayNs = 20'000;
 
 bool is_wait(const Trace& trace, const Label& label) {
-  if (label.kind != SliceKind::kRuntime) return false;
-  return trace.string(label.name).find("Synchronize") != std::string_view::npos;
+  return label.kind == SliceKind::kRuntime && is_sync_call(trace.string(label.name));
 }
 
 // The first row of a track that begins at or after a moment.

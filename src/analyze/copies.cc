@@ -1,12 +1,14 @@
-// The view `copies`: copies and fills of device memory, by device and name: how much, how fast.
-// bytes_per_s is of all bytes in all the time; mean and max are of single copies, as the file gives
-// them ("memory bandwidth (GB/s)") or else from bytes and duration. Columns are null where a trace
-// has no sizes. --by time gives the sum of the bandwidths of the copies that run, at each change.
+// The view `copies`: copies and fills of device memory, by device, name and direction: how much,
+// how fast. bytes_per_s is of all bytes in all the time; mean and max are of single copies, as the
+// file gives them ("memory bandwidth (GB/s)") or else from bytes and duration. Columns are null
+// where a trace has no sizes. --by time gives the sum of the bandwidths of the copies that run, at
+// each change.
 #include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -72,15 +74,35 @@ class CopySizes {
   NumberArg rate_;
 };
 
-// "HtoD" of "Memcpy HtoD (Pageable -> Device)".
-std::string_view find_direction(std::string_view name) {
-  constexpr std::string_view kStart = "Memcpy ";
-  if (name.starts_with("Memset")) return "Memset";
-  const size_t at = name.find(kStart);
-  if (at == name.npos) return {};
-  name.remove_prefix(at + kStart.size());
-  return name.substr(0, name.find(' '));
-}
+// "HtoD" of "Memcpy HtoD (Pageable -> Device)", or of MTIA's argument HOST_TO_DEVICE.
+class CopyDirections {
+ public:
+  explicit CopyDirections(const Trace& trace)
+      : trace_(trace), directions_(trace.find_args("direction", ArgType::kString)) {}
+
+  std::string_view find(const DeviceSlice& slice) const {
+    constexpr std::string_view kStart = "Memcpy ";
+    std::string_view name = trace_.slice_name(SliceId{slice.row});
+    if (name.starts_with("Memset")) return "Memset";
+    const size_t at = name.find(kStart);
+    if (at == name.npos) return find_argument(slice.row);
+    name.remove_prefix(at + kStart.size());
+    return name.substr(0, name.find(' '));
+  }
+
+ private:
+  std::string_view find_argument(uint32_t row) const {
+    const auto at = directions_ == nullptr ? std::nullopt : directions_->find(SliceId{row});
+    if (!at) return {};
+    const std::string_view direction = trace_.string(directions_->string(*at));
+    if (direction == "HOST_TO_DEVICE") return "HtoD";
+    if (direction == "DEVICE_TO_HOST") return "DtoH";
+    return direction == "DEVICE_TO_DEVICE" ? "DtoD" : direction;
+  }
+
+  const Trace& trace_;
+  const ArgColumn* directions_;
+};
 
 Table make_copies(const Trace& trace, const DeviceSlices& work, const SliceFilter& filter) {
   struct Copies {
@@ -94,12 +116,13 @@ Table make_copies(const Trace& trace, const DeviceSlices& work, const SliceFilte
     uint64_t rated = 0;
   };
   const CopySizes sizes(trace);
-  std::map<std::pair<int32_t, StringId>, Copies> found;
+  const CopyDirections directions(trace);
+  std::map<std::tuple<int32_t, StringId, std::string_view>, Copies> found;
   for (const DeviceStream& stream : work.streams()) {
     for (const DeviceSlice& slice : work.of_stream(stream)) {
       if (slice.type != WorkType::kMemory || !is_taken(trace, filter, slice)) continue;
       const StringId id = trace.labels()[trace.slices().label[slice.row]].name;
-      Copies& copies = found[{stream.device, id}];
+      Copies& copies = found[{stream.device, id, directions.find(slice)}];
       ++copies.calls;
       copies.total_ns += slice.end_ns - slice.start_ns;
       const Copy copy = sizes.find(slice);
@@ -134,9 +157,9 @@ Table make_copies(const Trace& trace, const DeviceSlices& work, const SliceFilte
   };
   bool has_sizes = false;
   for (const auto& [key, copies] : found) {
-    push_device_number(device, key.first);
-    name.push(trace.string(key.second));
-    const std::string_view way = find_direction(trace.string(key.second));
+    const auto& [number, id, way] = key;
+    push_device_number(device, number);
+    name.push(trace.string(id));
     if (way.empty()) {
       direction.push_null();
     } else {
@@ -172,14 +195,14 @@ Table make_copies_by_time(const Trace& trace, const DeviceSlices& work, const Sl
     bool is_begin;
   };
   const CopySizes sizes(trace);
+  const CopyDirections directions(trace);
   std::map<std::pair<int32_t, std::string>, std::vector<Change>> found;
   for (const DeviceStream& stream : work.streams()) {
     for (const DeviceSlice& slice : work.of_stream(stream)) {
       if (slice.type != WorkType::kMemory || !is_taken(trace, filter, slice)) continue;
       const auto rate = sizes.find(slice).bytes_per_s;
       if (!rate) continue;
-      auto& changes =
-          found[{stream.device, std::string(find_direction(trace.slice_name(SliceId{slice.row})))}];
+      auto& changes = found[{stream.device, std::string(directions.find(slice))}];
       changes.push_back({slice.start_ns, *rate, true});
       // What takes no time at the file's resolution took a microsecond at most.
       changes.push_back({std::max(slice.end_ns, slice.start_ns + 1000), *rate, false});

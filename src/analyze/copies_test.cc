@@ -27,6 +27,27 @@ TEST(Copies, BandwidthIsOfAllBytesAndOfSingleCopies) {
   EXPECT_DOUBLE_EQ(table->find("max_bytes_per_s")->get_double(0), 5.5e9);
 }
 
+TEST(Copies, DirectionsOfMtiaAreInAnArgument) {
+  HandMadeTrace made;
+  const TrackId stream = made.add_stream(0, 9);
+  for (const auto& [direction, start_ns] :
+       {std::pair("HOST_TO_DEVICE", 0), std::pair("DEVICE_TO_HOST", 100),
+        std::pair("HOST_TO_DEVICE", 200)}) {
+    const SliceRef slice =
+        made.device_work(stream, "dma_request", SliceKind::kMemcpy, start_ns, 10, 0);
+    made.set_string(slice, "direction", direction);
+    made.set_int(slice, "size", 64);
+  }
+  const Trace trace = made.build();
+  const Result<Table> table = copies(trace, {});
+  ASSERT_TRUE(table.ok());
+  ASSERT_EQ(table->rows(), 2u);
+  const size_t to_device = find_row(*table, "direction", "HtoD");
+  EXPECT_EQ(int_at(*table, "calls", to_device), 2);
+  EXPECT_EQ(int_at(*table, "bytes", to_device), 128);
+  EXPECT_EQ(int_at(*table, "calls", find_row(*table, "direction", "DtoH")), 1);
+}
+
 TEST(Copies, OverTimeThoseThatRunAddUp) {
   HandMadeTrace made;
   const TrackId first = made.add_stream(0, 9);

@@ -95,6 +95,10 @@ constexpr std::array<string_view, 6> kCommunicationKernels = {
     "ncclKernel",      "ncclDevKernel",       "cross_device_reduce",
     "shot_all_reduce", "multimem_all_reduce", "nvshmem",
 };
+// Begins of such names: NCCL's and RCCL's, MTIA's, oneCCL's (allreduce_large_impl<...>).
+constexpr std::array<string_view, 8> kCommunicationBegins = {
+    "nccl", "rccl", "hccl", "oneccl_", "allreduce_", "allgatherv_", "reduce_scatter_", "alltoall_",
+};
 
 template <size_t N>
 bool contains(const std::array<string_view, N>& list, string_view name) {
@@ -166,11 +170,20 @@ OperatorRules::Entry OperatorRules::make_entry(const StringPool& strings, const 
 bool is_step_name(string_view name) { return name.starts_with("ProfilerStep#"); }
 
 bool is_communication_scope(string_view name) {
-  return name.starts_with("nccl:") || name.starts_with("gloo:");
+  const size_t colon = name.find(':');
+  if (colon == name.npos || colon + 1 == name.size() || name[colon + 1] == ':') return false;
+  const string_view backend = name.substr(0, colon);
+  if (backend == "gloo" || backend == "mpi" || backend == "ucc") return true;
+  const bool is_a_word =
+      std::all_of(backend.begin(), backend.end(), [](char c) { return c >= 'a' && c <= 'z'; });
+  return is_a_word && (backend.ends_with("ccl") || backend == "cncl");
 }
 
 bool is_communication_kernel(string_view name) {
-  if (name.starts_with("nccl") || name.starts_with("rccl") || name.starts_with("hccl")) return true;
+  if (std::any_of(kCommunicationBegins.begin(), kCommunicationBegins.end(),
+                  [&](string_view begin) { return name.starts_with(begin); })) {
+    return true;
+  }
   return std::any_of(kCommunicationKernels.begin(), kCommunicationKernels.end(),
                      [&](string_view part) { return name.find(part) != name.npos; });
 }

@@ -76,10 +76,10 @@ class OperatorRules {
 inline constexpr std::string_view kStepRowName = "ProfilerStep*";
 bool is_step_name(std::string_view name);  // ProfilerStep#5
 
-// nccl:all_reduce, gloo:broadcast
+// nccl:all_reduce, gloo:broadcast, and those of other backends: xccl:all_reduce, hccl:all_to_all
 bool is_communication_scope(std::string_view name);
-// ncclKernel_AllReduce_RING_LL_Sum_float(ncclWorkElem), ncclDevKernel_…; RCCL's, HCCL's, and those
-// of libraries that go without.
+// ncclKernel_AllReduce_RING_LL_Sum_float(ncclWorkElem), ncclDevKernel_…; RCCL's, HCCL's, oneCCL's,
+// and those of libraries that go without.
 bool is_communication_kernel(std::string_view name);
 // Kernels that are known to use Tensor Cores, by parts of their name.
 bool uses_tensor_cores(std::string_view kernel_name);

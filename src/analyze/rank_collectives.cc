@@ -201,9 +201,12 @@ class Finder {
     std::vector<SliceId> launches(kernels.size(), kNoSlice);
     const ArgColumn* correlations = trace_.find_args("correlation", ArgType::kInt);
     if (correlations == nullptr) return launches;
-    std::unordered_map<int64_t, size_t> wanted;
+    // The launch of a graph has several.
+    std::unordered_map<int64_t, std::vector<size_t>> wanted;
     for (size_t i = 0; i < kernels.size(); ++i) {
-      if (const auto at = correlations->find(kernels[i])) wanted[correlations->ints[*at]] = i;
+      if (const auto at = correlations->find(kernels[i])) {
+        wanted[correlations->ints[*at]].push_back(i);
+      }
     }
     const SliceColumns& slices = trace_.slices();
     for (size_t at = 0; at < correlations->rows.size(); ++at) {
@@ -211,7 +214,7 @@ class Finder {
       if (it == wanted.end()) continue;
       const SliceId row = correlations->rows[at];
       if (trace_.labels()[slices.label[index(row)]].kind == SliceKind::kRuntime) {
-        launches[it->second] = row;
+        for (const size_t i : it->second) launches[i] = row;
       }
     }
     return launches;

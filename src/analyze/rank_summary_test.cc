@@ -88,6 +88,22 @@ TEST(RankSummary, OlderTracesTellSizesByTheScopeOfTheLaunch) {
   EXPECT_EQ(summary.shapes[0].dtype, "float");
 }
 
+TEST(RankSummary, AllCollectivesOfOneLaunchAreOfItsScope) {
+  HandMadeTrace made;
+  made.step("ProfilerStep#1", 0, 1000);
+  const SliceRef scope = made.annotation("nccl:all_reduce", 10, 100);
+  made.set_json(scope, "Input Dims", "[[16, 4]]");
+  made.set_json(scope, "Input type", R"(["float"])");
+  made.launch(20, 10, 3);
+  made.kernel("ncclKernel_RING", 100, 50, 3);
+  made.kernel("ncclKernel_RING", 200, 50, 3);
+  const RankSummary summary = summarize_rank(made.build(), {});
+  ASSERT_EQ(summary.calls.size(), 2u);
+  ASSERT_EQ(summary.shapes.size(), 1u);
+  EXPECT_EQ(summary.shapes[0].type, CollectiveType::kAllReduce);
+  EXPECT_EQ(summary.shapes[0].bytes, 256);
+}
+
 TEST(RankSummary, CollectivesOfAHostAreItsScopes) {
   HandMadeTrace made;
   made.op("aten::mm", 0, 100);

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <optional>
+#include <set>
 #include <string_view>
 
 #include "analyze/found_steps.h"
@@ -123,10 +125,98 @@ void begin_with_training(const Trace& trace, Step& first) {
   }
 }
 
+// A step of the program's own, and the thread that it is on.
+struct ScopedStep {
+  Step step;
+  TrackId track;
+};
+
+std::vector<ScopedStep> find_scoped_steps(const Trace& trace) {
+  const std::vector<Label>& labels = trace.labels().all();
+  std::vector<ScopedStep> steps;
+  if (std::none_of(labels.begin(), labels.end(),
+                   [](const Label& label) { return label.kind == SliceKind::kStep; })) {
+    return steps;
+  }
+  const SliceColumns& slices = trace.slices();
+  for (uint32_t row = 0; row < slices.size(); ++row) {
+    const Label& label = labels[index(slices.label[row])];
+    if (label.kind != SliceKind::kStep) continue;
+    ScopedStep found{.step = {}, .track = trace.find_track_of(SliceId{row})};
+    found.step.number = parse_trailing_number(trace.string(label.name)).value_or(-1);
+    found.step.scope = {slices.start_ns[row], slices.end_ns(row)};
+    found.step.process = trace.tracks()[index(found.track)].process;
+    steps.push_back(found);
+  }
+  std::stable_sort(steps.begin(), steps.end(), [](const ScopedStep& a, const ScopedStep& b) {
+    return a.step.scope.begin_ns < b.step.scope.begin_ns;
+  });
+  return steps;
+}
+
+std::vector<Step> number_steps(const std::vector<ScopedStep>& found) {
+  std::vector<Step> steps;
+  for (const ScopedStep& scoped : found) {
+    steps.push_back(scoped.step);
+    if (scoped.step.number < 0) steps.back().number = static_cast<int64_t>(steps.size()) - 1;
+  }
+  return steps;
+}
+
+// The value that most steps have; `preferred` where any step has that.
+template <typename T, typename ValueOf>
+T find_most_common(const std::vector<ScopedStep>& steps, std::optional<T> preferred,
+                   ValueOf&& value_of) {
+  std::map<T, size_t> counts;
+  for (const ScopedStep& step : steps) ++counts[value_of(step)];
+  if (preferred && counts.contains(*preferred)) return *preferred;
+  return std::max_element(counts.begin(), counts.end(),
+                          [](const auto& a, const auto& b) { return a.second < b.second; })
+      ->first;
+}
+
+// Steps of several ranks or threads run at the same time, and would count twice.
+void keep_steps_of_one_thread(const Trace& trace, std::vector<ScopedStep>& steps,
+                              StepSpans& spans) {
+  const auto is_of_first = [&](const ScopedStep& step) { return step.track == steps[0].track; };
+  if (std::all_of(steps.begin(), steps.end(), is_of_first)) return;
+  const std::optional<TrackId> training = TrainingThread::of(trace)->track();
+  std::optional<uint32_t> training_process;
+  if (training) training_process = trace.tracks()[index(*training)].process;
+  const uint32_t process = find_most_common<uint32_t>(
+      steps, training_process, [](const ScopedStep& of) { return of.step.process; });
+  std::set<uint32_t> other_processes;
+  std::erase_if(steps, [&](const ScopedStep& of) {
+    if (of.step.process != process) other_processes.insert(of.step.process);
+    return of.step.process != process;
+  });
+  spans.other_ranks = other_processes.size();
+
+  const TrackId track =
+      find_most_common<TrackId>(steps, training, [](const ScopedStep& of) { return of.track; });
+  IntervalSet taken;
+  for (const ScopedStep& of : steps) {
+    if (of.track == track) taken.add(of.step.scope.begin_ns, of.step.scope.end_ns);
+  }
+  taken.normalize();
+  const IntervalTotals taken_ns(taken);
+  std::set<TrackId> other_tracks;
+  std::erase_if(steps, [&](const ScopedStep& of) {
+    const Interval& scope = of.step.scope;
+    const bool is_beside = 2 * taken_ns.ns_in(scope) < scope.end_ns - scope.begin_ns;
+    if (of.track == track || is_beside) return false;
+    other_tracks.insert(of.track);
+    return true;
+  });
+  spans.other_threads = other_tracks.size();
+}
+
 StepSpans find_spans(const Trace& trace, const Launches& launches) {
   StepSpans result;
   std::vector<Step>& steps = result.steps;
-  steps = find_step_scopes(trace);
+  std::vector<ScopedStep> scoped = find_scoped_steps(trace);
+  keep_steps_of_one_thread(trace, scoped, result);
+  steps = number_steps(scoped);
   if (!steps.empty()) begin_with_training(trace, steps.front());
   if (steps.empty()) add_found_steps(trace, result);
   if (steps.empty()) add_steps_of_requests(trace, result);
@@ -169,29 +259,7 @@ StepSpans find_spans(const Trace& trace, const Launches& launches) {
 }  // namespace
 
 std::vector<Step> find_step_scopes(const Trace& trace) {
-  const std::vector<Label>& labels = trace.labels().all();
-  std::vector<Step> steps;
-  if (std::none_of(labels.begin(), labels.end(),
-                   [](const Label& label) { return label.kind == SliceKind::kStep; })) {
-    return steps;
-  }
-  const SliceColumns& slices = trace.slices();
-  for (uint32_t row = 0; row < slices.size(); ++row) {
-    const Label& label = labels[index(slices.label[row])];
-    if (label.kind != SliceKind::kStep) continue;
-    Step step;
-    step.number = parse_trailing_number(trace.string(label.name)).value_or(-1);
-    step.scope = {slices.start_ns[row], slices.end_ns(row)};
-    step.process = trace.tracks()[index(trace.find_track_of(SliceId{row}))].process;
-    steps.push_back(step);
-  }
-  std::stable_sort(steps.begin(), steps.end(), [](const Step& a, const Step& b) {
-    return a.scope.begin_ns < b.scope.begin_ns;
-  });
-  for (size_t i = 0; i < steps.size(); ++i) {
-    if (steps[i].number < 0) steps[i].number = static_cast<int64_t>(i);
-  }
-  return steps;
+  return number_steps(find_scoped_steps(trace));
 }
 
 std::shared_ptr<const StepSpans> StepSpans::of(const Trace& trace) {
@@ -213,6 +281,15 @@ std::vector<std::string> StepSpans::notes() const {
     if (other_ranks > 0) {
       notes.push_back("the steps are those of one process; optimizers ran in " +
                       std::to_string(other_ranks) + " more");
+    }
+  } else if (origin == StepOrigin::kScopes) {
+    if (other_ranks > 0) {
+      notes.push_back("the steps are those of one process; " + std::to_string(other_ranks) +
+                      " more had steps of their own");
+    }
+    if (other_threads > 0) {
+      notes.push_back("the steps are those of one thread; " + std::to_string(other_threads) +
+                      " more had steps at the same time");
     }
   } else if (origin == StepOrigin::kRequests) {
     notes.push_back(

@@ -12,6 +12,9 @@
 // without
 //   any, and one with less than 0.8 times the pieces of work of the step before.
 // - Without any device work a step is the program's scope, unchanged.
+// - Several ranks in one trace have steps of their own, and so may threads: the steps are those of
+//   one process, of the training thread where that has any. Scopes of its other threads are steps
+//   where they are for most of their time beside those.
 // - A trace without step scopes has the steps that its optimizers show (found_steps.h), or is
 // divided
 //   by its requests for input (input_pipelines.h). Without these either it is one step, from its
@@ -50,7 +53,9 @@ struct StepSpans {
   std::vector<Step> steps;  // by time
   uint64_t left_out = 0;    // at the end, for want of device work
   StepOrigin origin = StepOrigin::kScopes;
-  uint64_t other_ranks = 0;  // kOptimizers: processes whose own steps are not among these
+  // Whose own steps are not among these: processes, and threads of the one whose steps these are.
+  uint64_t other_ranks = 0;
+  uint64_t other_threads = 0;
 
   // Those of a trace, found once.
   static std::shared_ptr<const StepSpans> of(const Trace& trace);

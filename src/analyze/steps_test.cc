@@ -87,6 +87,60 @@ TEST(Steps, CommunicationIsKernelsOfNcclAndScopesOfGloo) {
   EXPECT_EQ(int_at(table, "kernel_ns", 0), 0);
 }
 
+TEST(Steps, ScopesAndKernelsOfOtherBackendsAreCommunication) {
+  for (const std::string_view scope :
+       {"nccl:all_reduce", "xccl:all_reduce", "hccl:all_to_all", "mpi:broadcast", "ucc:barrier"}) {
+    HandMadeTrace made;
+    made.step("ProfilerStep#1", 0, 100);
+    made.annotation(scope, 10, 20);
+    made.kernel("oneccl_reduce_base<float, 2, 16, 1, 1, 2>", 50, 30, 9);
+    EXPECT_EQ(int_at(make(made), "communication_ns", 0), 50) << scope;
+  }
+  for (const std::string_view other : {"c10::nccl", "nccl::f", "a ccl:x", "forward:bottom_mlp"}) {
+    HandMadeTrace made;
+    made.step("ProfilerStep#1", 0, 100);
+    made.annotation(other, 10, 20);
+    EXPECT_EQ(int_at(make(made), "communication_ns", 0), 0) << other;
+  }
+}
+
+TEST(Steps, StepsOfSeveralRanksInOneTraceAreThoseOfOne) {
+  HandMadeTrace made;
+  const TrackId other_rank = made.builder().add_thread(ForeignId{2}, ForeignId{2});
+  for (int64_t i = 0; i < 3; ++i) {
+    const std::string name = "ProfilerStep#" + std::to_string(i);
+    made.step(name, i * 100, 100);
+    made.launch(i * 100 + 10, 5, i + 1);
+    made.kernel("a", i * 100 + 20, 60, i + 1);
+    made.add(other_rank, name, "user_annotation", SliceKind::kStep, i * 100 + 3, 100);
+  }
+  const Table table = make(made);
+  ASSERT_EQ(table.rows(), 3u);
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(int_at(table, "step", i), static_cast<int64_t>(i));
+    EXPECT_EQ(int_at(table, "dur_ns", i), 100);
+    EXPECT_EQ(int_at(table, "kernel_ns", i), 60);
+  }
+  EXPECT_EQ(table.notes, (std::vector<std::string>{
+                             "the steps are those of one process; 1 more had steps of their own"}));
+}
+
+TEST(Steps, ScopesOfAnotherThreadAtTheSameTimeAreNoStepsAndLaterOnesAre) {
+  HandMadeTrace made;
+  const TrackId thread = made.builder().add_thread(ForeignId{1}, ForeignId{9});
+  made.op("aten::mm", 10, 5);
+  made.step("ProfilerStep#1", 0, 100);
+  made.step("ProfilerStep#2", 100, 100);
+  made.add(thread, "ProfilerStep#1", "user_annotation", SliceKind::kStep, 2, 100);
+  made.add(thread, "ProfilerStep#3", "user_annotation", SliceKind::kStep, 199, 100);
+  const Table table = make(made);
+  ASSERT_EQ(table.rows(), 3u);
+  for (size_t i = 0; i < 3; ++i) EXPECT_EQ(int_at(table, "step", i), static_cast<int64_t>(i) + 1);
+  EXPECT_EQ(table.notes,
+            (std::vector<std::string>{
+                "the steps are those of one thread; 1 more had steps at the same time"}));
+}
+
 TEST(Steps, WithoutStepScopesAllOperatorsAreOneStep) {
   HandMadeTrace made;
   made.op("aten::mm", 100, 50);

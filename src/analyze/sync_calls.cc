@@ -50,7 +50,10 @@ class WorkEnds {
 }  // namespace
 
 bool is_sync_call(std::string_view name) {
-  return name.find("Synchronize") != name.npos || name.starts_with("synchronize");
+  if (name.find("Synchronize") != name.npos || name.starts_with("synchronize")) return true;
+  // SYCL's, of today and before 2024. urEnqueueEventsWait only makes the queue wait.
+  return name == "urQueueFinish" || name == "urEventWait" || name == "piQueueFinish" ||
+         name == "piEventsWait";
 }
 
 bool is_copy_call(std::string_view name) { return name.find("Memcpy") != name.npos; }

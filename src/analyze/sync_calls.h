@@ -19,7 +19,8 @@ struct SyncCall {
   int64_t wait_ns = 0;     // from its begin to the end of that
 };
 
-// cudaStreamSynchronize, hipDeviceSynchronize, cuEventSynchronize, MTIA's synchronizeStream
+// cudaStreamSynchronize, hipDeviceSynchronize, cuEventSynchronize, MTIA's synchronizeStream, SYCL's
+// urQueueFinish
 bool is_sync_call(std::string_view name);
 // cudaMemcpy, cudaMemcpyAsync, hipMemcpyWithStream
 bool is_copy_call(std::string_view name);

@@ -66,6 +66,21 @@ TEST(Syncs, OnlyCopiesThatTheHostWaitedForAreThere) {
   EXPECT_EQ(int_at(*table, "stream", 0), 9);
 }
 
+TEST(Syncs, CallsOfSyclThatWaitForAQueueAreSynchronisations) {
+  HandMadeTrace made;
+  made.kernel("gemm", 60, 340, 2);
+  for (const auto& [name, start_ns] :
+       {std::pair("urQueueFinish", 100), std::pair("urEnqueueEventsWait", 500)}) {
+    made.add(made.thread(), name, "xpu_runtime", SliceKind::kRuntime, start_ns, 310);
+  }
+  const Trace trace = made.build();
+  const Result<Table> table = syncs(trace, {});
+  ASSERT_TRUE(table.ok());
+  ASSERT_EQ(table->rows(), 1u);
+  EXPECT_EQ(table->find("name")->get_string(0), "urQueueFinish");
+  EXPECT_EQ(int_at(*table, "wait_ns", 0), 300);
+}
+
 TEST(Syncs, ASynchronisationWithNothingToWaitForWaitsForNothing) {
   HandMadeTrace made;
   add_sync_call(made, "hipDeviceSynchronize", 100, 5, 10);

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "analyze/sync_calls.h"
+
 namespace stepscope {
 namespace {
 
@@ -47,7 +49,7 @@ uint8_t around_of(TrainingRole role) {
 bool is_wait(const Trace& trace, const Label& label) {
   if (label.kind != SliceKind::kRuntime) return false;
   const std::string_view name = trace.string(label.name);
-  return name.find("Synchronize") != name.npos || name == "cudaMemcpy" || name == "hipMemcpy";
+  return is_sync_call(name) || name == "cudaMemcpy" || name == "hipMemcpy";
 }
 
 class Walk {

@@ -11,7 +11,7 @@ namespace {
 
 using Rule = std::pair<std::string_view, SliceKind>;
 
-constexpr std::array<Rule, 28> kCategories = {{
+constexpr std::array<Rule, 27> kCategories = {{
     {"cpu_op", SliceKind::kOperator},
     {"Operator", SliceKind::kOperator},
     {"user_annotation", SliceKind::kAnnotation},
@@ -33,7 +33,6 @@ constexpr std::array<Rule, 28> kCategories = {{
     {"overhead", SliceKind::kOverhead},
     {"Trace", SliceKind::kSpan},
     {"mtia_runtime", SliceKind::kRuntime},
-    {"mtia_ccp_events", SliceKind::kKernel},
     {"xpu_runtime", SliceKind::kRuntime},
     {"xpu_driver", SliceKind::kRuntime},
     {"privateuse1_runtime", SliceKind::kRuntime},
@@ -41,6 +40,14 @@ constexpr std::array<Rule, 28> kCategories = {{
     {"fee", SliceKind::kPython},  // viztracer's function entry and exit
     {"FEE", SliceKind::kPython},  // the same before its version 1
 }};
+
+// MTIA has one category for all that its queues do.
+SliceKind kind_on_mtia(std::string_view name) {
+  if (name.starts_with("dma") || name.starts_with("Memcpy")) return SliceKind::kMemcpy;
+  // A queue that waits for another does nothing.
+  if (name == "event_wait" || name == "event_record") return SliceKind::kOther;
+  return SliceKind::kKernel;
+}
 
 int64_t number(simdjson::dom::object device, std::initializer_list<std::string_view> keys) {
   for (const std::string_view key : keys) {
@@ -54,6 +61,7 @@ int64_t number(simdjson::dom::object device, std::initializer_list<std::string_v
 
 SliceKind kind_of(std::string_view category, std::string_view name) {
   if (name.starts_with("ProfilerStep#") && !category.starts_with("gpu_")) return SliceKind::kStep;
+  if (category == "mtia_ccp_events") return kind_on_mtia(name);
   for (const auto& [known, kind] : kCategories) {
     if (category == known) return kind;
   }

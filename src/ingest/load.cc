@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ingest/byte_source.h"
@@ -52,13 +53,23 @@ std::string describe(std::string_view head) {
   return text;
 }
 
+// A binary file that was saved as text has U+FFFD for each byte that is no text.
+bool was_saved_as_text(std::string_view head) {
+  return head.substr(0, 64).find("\xEF\xBF\xBD") != head.npos;
+}
+
 Result<Trace> load_source(ByteSource& source, const LoadOptions& options) {
   for (const Format& format : kFormats) {
     if (format.knows(source.peek())) return format.load(source, options);
   }
-  return Status::error(source.name() +
-                       ": not a trace in a format that stepscope knows (it begins " +
-                       describe(source.peek()) + ")");
+  std::string fault = source.name() + ": not a trace in a format that stepscope knows (it begins " +
+                      describe(source.peek()) + ")";
+  if (was_saved_as_text(source.peek())) {
+    fault +=
+        "; bytes of it were replaced by U+FFFD (ef bf bd), as when a binary file is saved as text: "
+        "get it anew";
+  }
+  return Status::error(std::move(fault));
 }
 
 // What find_trace_file() gives a folder as itself for: a run, else a profile.

@@ -96,6 +96,11 @@ TEST(Load, FaultsAreOneLineThatNamesTheFile) {
             "test.json: not a trace in a format that stepscope knows (it begins 68 65 6c 6c 6f)");
 }
 
+TEST(Load, BinaryFileThatWasSavedAsTextIsToldApart) {
+  const std::string fault = load_fault("\n\xEF\xBF\xBD\xEF\xBF\xBD\x06\b\x02\x12");
+  EXPECT_NE(fault.find("as when a binary file is saved as text"), fault.npos) << fault;
+}
+
 TEST(Load, ReadsWhatViztracerWrites) {
   Result<Trace> loaded = load("tests/data/ingest/viztracer_1.1.1_tiny.json");
   ASSERT_TRUE(loaded) << loaded.status().message();

@@ -9,22 +9,10 @@
 #include "advise/finding_text.h"
 #include "advise/rules.h"
 #include "analyze/json_field.h"
+#include "analyze/operator_rules.h"
 
 namespace stepscope {
 namespace {
-
-// "gloo", or "" where the trace does not say.
-std::string find_backend(const Case& c) {
-  const std::string_view distributed = c.trace.find_metadata("distributedInfo");
-  if (const auto backend = find_json_field(distributed, "$.backend")) return *backend;
-  bool has_gloo = false;
-  for (const Label& label : c.trace.labels().all()) {
-    const std::string_view name = c.trace.string(label.name);
-    if (name.starts_with("nccl")) return "nccl";
-    has_gloo |= name.starts_with("gloo:");
-  }
-  return has_gloo ? "gloo" : "";
-}
 
 // Of "cpu:gloo,cuda:nccl" or "gloo": whether any sends from device to device. Those of other makers
 // do (hccl, xccl, rccl): only these go through the host.
@@ -36,6 +24,22 @@ bool has_backend_of_devices(std::string_view backends) {
     if (one != "gloo" && one != "mpi") return true;
   }
   return false;
+}
+
+// "gloo", or "" where the trace does not say.
+std::string find_backend(const Case& c) {
+  const std::string_view distributed = c.trace.find_metadata("distributedInfo");
+  if (const auto backend = find_json_field(distributed, "$.backend")) return *backend;
+  bool has_gloo = false;
+  for (const Label& label : c.trace.labels().all()) {
+    const std::string_view name = c.trace.string(label.name);
+    if (name.starts_with("nccl")) return "nccl";
+    if (!is_communication_scope(name)) continue;
+    const std::string_view backend = name.substr(0, name.find(':'));
+    if (has_backend_of_devices(backend)) return std::string(backend);
+    has_gloo |= backend == "gloo";
+  }
+  return has_gloo ? "gloo" : "";
 }
 
 bool uses_ddp(const Case& c) {

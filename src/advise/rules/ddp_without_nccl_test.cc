@@ -1,13 +1,17 @@
 #include <gtest/gtest.h>
 
+#include <initializer_list>
+#include <string_view>
+
 #include "advise/hand_made_gpu_loop.h"
 #include "advise/rule_for_tests.h"
 
 namespace stepscope {
 namespace {
 
-Trace make(std::string_view distributed) {
+Trace make(std::string_view distributed, std::initializer_list<std::string_view> scopes = {}) {
   HandMadeGpuLoop loop;
+  for (const std::string_view scope : scopes) loop.made.annotation(scope, 0, 10);
   for (int i = 0; i < 6; ++i) {
     loop.begin_step();
     loop.made.annotation("DistributedDataParallel.forward", loop.now_us * 1000, 120'000);
@@ -34,6 +38,11 @@ TEST(DdpWithoutNccl, KeepsQuietOverNccl) {
 TEST(DdpWithoutNccl, KeepsQuietOverWhatOtherDevicesHaveInItsPlace) {
   EXPECT_FALSE(find(check_ddp_without_nccl, make(R"({"backend": "mtia:hccl,cpu:gloo"})")));
   EXPECT_TRUE(find(check_ddp_without_nccl, make(R"({"backend": "cpu:gloo,cuda:gloo"})")));
+}
+
+TEST(DdpWithoutNccl, ScopesTellTheBackendWhereTheTraceDoesNot) {
+  EXPECT_TRUE(find(check_ddp_without_nccl, make("", {"gloo:all_reduce"})));
+  EXPECT_FALSE(find(check_ddp_without_nccl, make("", {"gloo:barrier", "xccl:all_reduce"})));
 }
 
 TEST(DdpWithoutNccl, KeepsQuietWhereTheTraceDoesNotSay) {

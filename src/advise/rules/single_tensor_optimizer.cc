@@ -50,36 +50,44 @@ bool is_of_torch(std::string_view optimizer) {
   return std::find(kNames.begin(), kNames.end(), optimizer) != kNames.end();
 }
 
+// One within another (TorchRec's CombinedOptimizer calls those that it holds) is by itself, and its
+// time is not the other's: it is the one that can be made another way.
 std::map<LabelId, OptimizerWork> find_optimizers(const Case& c) {
+  struct Open {
+    OptimizerWork* work;  // nullptr outside of the steps
+    int64_t end_ns;
+  };
   const SliceColumns& slices = c.trace.slices();
   const Track& track = c.trace.tracks()[index(*c.thread->track())];
   std::map<LabelId, OptimizerWork> optimizers;
   const RecordingCost cost(c.trace);
-  OptimizerWork* current = nullptr;
-  int64_t until_ns = INT64_MIN, operator_until_ns = INT64_MIN;
+  std::vector<Open> open;
+  int64_t operator_until_ns = INT64_MIN;
   for (uint32_t row = track.first_slice; row < track.first_slice + track.slice_count; ++row) {
     const int64_t start_ns = slices.start_ns[row];
     const LabelId label = slices.label[row];
-    if (start_ns >= until_ns && c.thread->role(label) == TrainingRole::kOptimizerStep) {
-      until_ns = slices.end_ns(row);
-      current = c.times.contains(start_ns) ? &optimizers[label] : nullptr;
-      if (current == nullptr) continue;
-      ++current->steps;
-      current->ns += slices.dur_ns[row];
-      if (current->longest == kNoSlice ||
-          slices.dur_ns[row] > slices.dur_ns[index(current->longest)]) {
-        current->longest = SliceId{row};
+    while (!open.empty() && start_ns >= open.back().end_ns) open.pop_back();
+    if (c.thread->role(label) == TrainingRole::kOptimizerStep) {
+      OptimizerWork* work = c.times.contains(start_ns) ? &optimizers[label] : nullptr;
+      if (!open.empty() && open.back().work != nullptr) open.back().work->ns -= slices.dur_ns[row];
+      open.push_back({work, slices.end_ns(row)});
+      if (work == nullptr) continue;
+      ++work->steps;
+      work->ns += slices.dur_ns[row];
+      if (work->longest == kNoSlice || slices.dur_ns[row] > slices.dur_ns[index(work->longest)]) {
+        work->longest = SliceId{row};
       }
       continue;
     }
-    if (start_ns >= until_ns || current == nullptr) continue;
+    if (open.empty() || open.back().work == nullptr) continue;
+    OptimizerWork& work = *open.back().work;
     const SliceKind kind = c.trace.labels()[label].kind;
-    current->ns -= cost.of(kind);
+    work.ns -= cost.of(kind);
     if (start_ns < operator_until_ns || kind != SliceKind::kOperator) continue;
     operator_until_ns = slices.end_ns(row);
     const std::string_view name = c.trace.slice_name(SliceId{row});
-    ++current->operators;
-    current->is_of_many |= name.starts_with("aten::_foreach_") || name.starts_with("aten::_fused_");
+    ++work.operators;
+    work.is_of_many |= name.starts_with("aten::_foreach_") || name.starts_with("aten::_fused_");
   }
   return optimizers;
 }

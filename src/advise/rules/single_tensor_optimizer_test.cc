@@ -48,6 +48,23 @@ TEST(SingleTensorOptimizer, ListsOfTensorsElsewhereDoNotHideIt) {
   EXPECT_FALSE(check("Adam", 40, "aten::mul_", "aten::_foreach_norm").empty());
 }
 
+TEST(SingleTensorOptimizer, OneWithinAnotherIsTheOneToChange) {
+  HandMadeAutograd made;
+  made.steps(10, [&] {
+    made.op("aten::mm", 500);
+    made.scope("Optimizer.step#CombinedOptimizer.step", [&] {
+      made.op("aten::clone", 100);
+      made.scope("Optimizer.step#Adam.step", [&] {
+        for (int i = 0; i < 40; ++i) made.op("aten::mul_", 10);
+      });
+    });
+  });
+  const Findings found = made.check(check_single_tensor_optimizer);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_NEAR(found[0].at_stake_fraction, 0.4 * 0.8, 0.001);
+  EXPECT_EQ(found[0].code, "torch.optim.Adam(model.parameters(), ..., fused=True)");
+}
+
 TEST(SingleTensorOptimizer, PlainGradientDescentIsNone) { EXPECT_TRUE(check("SGD", 40).empty()); }
 
 }  // namespace
