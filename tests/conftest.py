@@ -57,3 +57,12 @@ def shared_data() -> pathlib.Path:
     if not folder.is_dir():
         pytest.skip("no sample traces in ../shared/data")
     return folder
+
+
+@pytest.fixture(scope="session")
+def job_folder(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    """Traces of 8 ranks: rank 2 is slow to load, rank 5 has slow kernels, clocks are skewed."""
+    folder = tmp_path_factory.mktemp("job")
+    command = [sys.executable, ROOT / "bench/make_job.py", folder, "--ranks", "8", "--steps", "6"]
+    subprocess.run([*command, "--slow-input", "2", "--slow-kernel", "5"], check=True, timeout=60)
+    return folder

@@ -98,7 +98,7 @@ Result<Table> cupti(const Trace& trace, const TableOptions& options) {
   Column& operator_name = table.add("operator", ColumnType::kString);
   Column& top_operator = table.add("top_operator", ColumnType::kString);
   Column& stack = table.add("stack", ColumnType::kString);
-  Column& flops = table.add("flops", ColumnType::kDouble);
+  Column& flops = table.add("flops", ColumnType::kDouble, Unit::kCount);
   std::vector<Column*> columns;
   for (const Counter& counter : counters) {
     columns.push_back(&table.add(std::string(counter.name), counter.doubles != nullptr

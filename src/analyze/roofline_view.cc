@@ -57,7 +57,7 @@ Result<Table> roofline(const Trace& trace, const TableOptions&) {
   Column& types = table.add("types", ColumnType::kString);
   Column& calls = table.add("calls", ColumnType::kInt, Unit::kCount);
   Column& device = table.add("device_ns", ColumnType::kInt, Unit::kNs);
-  Column& flops = table.add("flops", ColumnType::kDouble);
+  Column& flops = table.add("flops", ColumnType::kDouble, Unit::kCount);
   Column& bytes = table.add("bytes", ColumnType::kDouble, Unit::kBytes);
   Column& intensity = table.add("intensity", ColumnType::kDouble);
   Column& flops_per_s = table.add("flops_per_s", ColumnType::kDouble);

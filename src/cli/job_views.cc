@@ -3,27 +3,13 @@
 #include <algorithm>
 #include <utility>
 
-#include "advise/job_advice.h"
-#include "analyze/row_order.h"
+#include "advise/job_view.h"
 #include "cli/cluster_reader.h"
 #include "cli/commands.h"
 #include "cli/job_reader.h"
 
 namespace stepscope::cli {
 namespace {
-
-constexpr int64_t kJobRows = 50;
-
-Table make_job_view(const Job& job, const std::string& name, const TableOptions& options) {
-  if (name == "collectives") return make_collectives_table(job, options.by == kByRank);
-  if (name == "groups") return make_groups_table(job);
-  if (name == "findings") {
-    Table table = make_findings_table(advise_job(job));
-    table.notes.insert(table.notes.end(), job.notes.begin(), job.notes.end());
-    return table;
-  }
-  return make_ranks_table(job);
-}
 
 Result<JobReading> read_ranks(const JobRequest& request) {
   if (!request.cluster.empty()) {
@@ -39,11 +25,6 @@ Result<JobReading> read_ranks(const JobRequest& request) {
 }
 
 }  // namespace
-
-const std::vector<std::string>& job_view_names() {
-  static const std::vector<std::string> names = {"ranks", "collectives", "groups", "findings"};
-  return names;
-}
 
 Result<Job> load_job(const JobRequest& request, int& exit_code) {
   auto reading = read_ranks(request);
@@ -69,11 +50,11 @@ int print_job_views(const JobRequest& request) {
   auto out = TableOutput::create(request.output, request.views.size() > 1, false);
   if (!out) return print_fault(out.status());
   for (const std::string& view : request.views) {
-    Table table = make_job_view(*job, view, request.table);
-    if (const Status status = order_rows(table, request.table, kJobRows); !status) {
-      return print_usage_error(request.command, "--view " + view + ": " + status.message());
+    const auto table = make_job_view(*job, view, request.table);
+    if (!table) {
+      return print_usage_error(request.command, "--view " + view + ": " + table.status().message());
     }
-    (*out)->add(table, request.paths.front());
+    (*out)->add(*table, request.paths.front());
     if (!(*out)->ok()) break;
   }
   if (const Status status = (*out)->finish(); !status) return print_fault(status);

@@ -26,8 +26,6 @@ struct JobRequest {
   TableOutputOptions output;
 };
 
-const std::vector<std::string>& job_view_names();
-
 // Reads the job and says on stderr what could not be read. `exit_code` becomes what that calls for.
 Result<Job> load_job(const JobRequest& request, int& exit_code);
 

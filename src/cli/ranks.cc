@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "advise/job_view.h"
 #include "cli/commands.h"
 #include "cli/job_views.h"
 #include "cli/row_options.h"

@@ -80,6 +80,7 @@ ApiAnswer Api::answer(const ApiRequest& request) {
     return with_run(runs_, request, "run",
                     [&](const OpenRun& run) { return answer_tiles(run, request, tiles_); });
   }
+  if (request.path == "job") return answer_job(jobs_, request);
   if (request.path == kSqlPath && options_.can_sql) {
     return with_run(runs_, request, "run",
                     [&](const OpenRun& run) { return answer_sql(run, request); });
@@ -123,6 +124,7 @@ ApiAnswer Api::answer_runs(const ApiRequest& request) {
     json.field("slices", run.trace ? run.trace->slices().size() : 0U);
     json.field("version", run.version);
     json.field("is_live", run.is_live);
+    json.field("job", run.job);
     if (!run.trace && run.error.empty()) json.field("is_waiting", true);
     if (run.error.empty()) {
       json.null_field("error");
@@ -136,6 +138,7 @@ ApiAnswer Api::answer_runs(const ApiRequest& request) {
   json.field("sql", options_.can_sql);
   json.field("diff", true);
   json.field("what_if", true);
+  json.field("job", true);
   json.end_object();
   json.end_object();
   return ApiAnswer::json(std::move(json).text());

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "serve/runs.h"
+#include "serve/runs_job.h"
 #include "serve/tile_cache.h"
 
 namespace stepscope::serve {
@@ -59,7 +60,7 @@ struct ApiOptions {
 class Api {
  public:
   explicit Api(Runs& runs, const ApiOptions& options = {})
-      : runs_(runs), options_(options), tiles_(options.tile_cache_bytes) {}
+      : runs_(runs), options_(options), tiles_(options.tile_cache_bytes), jobs_(runs) {}
 
   ApiAnswer answer(const ApiRequest& request);
 
@@ -69,6 +70,7 @@ class Api {
   Runs& runs_;
   ApiOptions options_;
   TileCache tiles_;
+  RunsJob jobs_;
 };
 
 }  // namespace stepscope::serve

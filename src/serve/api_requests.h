@@ -4,6 +4,7 @@
 
 #include "serve/api.h"
 #include "serve/runs.h"
+#include "serve/runs_job.h"
 #include "serve/tile_cache.h"
 
 namespace stepscope::serve {
@@ -22,6 +23,7 @@ ApiAnswer answer_slice(const OpenRun& run, const ApiRequest& request);
 ApiAnswer answer_search(const OpenRun& run, const ApiRequest& request);
 
 ApiAnswer answer_table(const OpenRun& run, const ApiRequest& request);
+ApiAnswer answer_job(RunsJob& jobs, const ApiRequest& request);
 ApiAnswer answer_what_if(const OpenRun& run, const ApiRequest& request);
 ApiAnswer answer_sql(const OpenRun& run, const ApiRequest& request);
 ApiAnswer answer_diff(const OpenRun& a, const OpenRun& b, const ApiRequest& request);

@@ -1,4 +1,4 @@
-// What is answered with a table: views, what-if, SQL, two runs compared.
+// What is answered with a table: views, those of a job, what-if, SQL, two runs compared.
 #include <algorithm>
 #include <chrono>
 #include <string>
@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "advise/all_views.h"
+#include "advise/job_view.h"
 #include "advise/what_if_table.h"
 #include "analyze/diff.h"
 #include "analyze/render.h"
@@ -74,6 +75,27 @@ ApiAnswer answer_table(const OpenRun& run, const ApiRequest& request) {
     return ApiAnswer::error(kStatusBadRequest, "by: unknown way to group '" + options->by + "'");
   }
   const auto table = make_any_view(*run.trace, name, *options);
+  if (!table) return ApiAnswer::error(kStatusBadRequest, table.status().message());
+  return render(*table);
+}
+
+ApiAnswer answer_job(RunsJob& jobs, const ApiRequest& request) {
+  const std::string name = get_text(request, "view");
+  if (!is_job_view(name)) {
+    return ApiAnswer::error(kStatusNotFound, unknown_job_view(name).message());
+  }
+  const auto options = read_options(request);
+  if (!options) return ApiAnswer::error(kStatusBadRequest, options.status().message());
+  if (!options->by.empty() && options->by != kByRank) {
+    return ApiAnswer::error(kStatusBadRequest, "by: unknown way to group '" + options->by + "'");
+  }
+  const auto run = get_integer(request, "run", 0, 0, INT32_MAX);
+  if (!run) return ApiAnswer::error(kStatusBadRequest, run.status().message());
+  const auto with_waiting = get_flag(request, "waiting");
+  if (!with_waiting) return ApiAnswer::error(kStatusBadRequest, with_waiting.status().message());
+  const auto job = jobs.get(static_cast<size_t>(*run), {*with_waiting, request.should_stop});
+  if (!job) return ApiAnswer::error(kStatusNotFound, job.status().message());
+  const auto table = make_job_view(**job, name, *options);
   if (!table) return ApiAnswer::error(kStatusBadRequest, table.status().message());
   return render(*table);
 }

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "serve/ranks_for_tests.h"
 #include "trace/trace_for_tests.h"
 
 namespace stepscope::serve {
@@ -72,6 +73,35 @@ TEST(Api, SqlStopsWhenNoOneWaits) {
   asked.should_stop = [&] { return ++questions > 3; };
   EXPECT_EQ(api.answer(asked).status, kStatusBadRequest);
   EXPECT_EQ(questions, 4);
+}
+
+TEST(Api, RanksAreThoseOfAllRuns) {
+  const auto runs = Runs::of({make_rank_run(0, 0), make_rank_run(1, 0), make_rank_run(2, 600'000)});
+  Api api(*runs);
+  const ApiAnswer ranks = api.answer(request("job", {{"view", "ranks"}}));
+  ASSERT_EQ(ranks.status, kStatusFine) << ranks.body;
+  EXPECT_NE(ranks.body.find("\"3 ranks; "), std::string::npos);
+  EXPECT_NE(ranks.body.find("Rank 2 is slower by 600"), std::string::npos) << ranks.body;
+  const ApiAnswer findings = api.answer(request("job", {{"view", "findings"}}));
+  EXPECT_NE(findings.body.find("\"id\": \"straggler-rank\""), std::string::npos);
+  const ApiAnswer one = api.answer(request("job", {{"view", "ranks"}, {"limit", "1"}}));
+  EXPECT_NE(one.body.find("\"rows_total\": 3"), std::string::npos);
+  const ApiAnswer collectives =
+      api.answer(request("job", {{"view", "collectives"}, {"by", "rank"}, {"sort", "-wait_ns"}}));
+  EXPECT_NE(collectives.body.find("all_reduce"), std::string::npos);
+}
+
+TEST(Api, WrongQuestionsAboutAJobAreRefused) {
+  const auto runs = Runs::of({make_rank_run(0, 0)});
+  Api api(*runs);
+  EXPECT_EQ(api.answer(request("job", {{"view", "kernels"}})).status, kStatusNotFound);
+  EXPECT_EQ(api.answer(request("job", {{"view", "ranks"}, {"run", "1"}})).status, kStatusNotFound);
+  for (const auto& [name, value] :
+       ApiParameters{{"by", "shape"}, {"sort", "x"}, {"run", "-1"}, {"waiting", "maybe"}}) {
+    EXPECT_EQ(api.answer(request("job", {{"view", "ranks"}, {name, value}})).status,
+              kStatusBadRequest)
+        << name;
+  }
 }
 
 TEST(Api, ServerWithoutSqlSaysSo) {

@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
 
 #include "advise/advise.h"
+#include "analyze/device_slices.h"
 #include "analyze/memory_flow.h"
 #include "serve/api.h"
 #include "serve/html_file.h"
@@ -50,10 +53,54 @@ Question table_of(std::string_view title, std::string view, ApiParameters others
   return {title, "table", std::move(parameters), "limit", kFewerRows};
 }
 
+Question job_view_of(std::string_view title, std::string view, ApiParameters others = {}) {
+  Question question = table_of(title, std::move(view), std::move(others));
+  question.path = "job";
+  question.parameters.emplace_back("limit", "0");
+  return question;
+}
+
+// Of all runs together.
+std::vector<Question> make_job_questions() {
+  return {
+      job_view_of("the ranks", "ranks"),
+      job_view_of("findings about the ranks", "findings"),
+      job_view_of("collectives", "collectives"),
+      job_view_of("process groups", "groups"),
+      job_view_of("collectives by rank", "collectives", {{"by", "rank"}}),
+  };
+}
+
 Question flame_of(std::string_view title, std::string least, std::string kind) {
   ApiParameters parameters = {{"least", std::move(least)}};
   if (!kind.empty()) parameters.emplace_back("kind", std::move(kind));
   return {title, "flame", std::move(parameters), "least", kFewerNodes};
+}
+
+// What the page says where there is no device is the answer to the first of them.
+void add_device_questions(const Trace& trace, std::vector<Question>& questions) {
+  const std::pair<std::string, std::string> all = {"limit", "0"};
+  questions.push_back(table_of("the GPU's time", "gpu", {all}));
+  if (DeviceSlices::of(trace)->empty()) return;
+  struct Grouping {
+    std::string_view view;
+    std::vector<std::string_view> by;
+  };
+  const std::array<Grouping, 8> groupings = {{{"gpu", {"stream", "type", "annotation"}},
+                                              {"launches", {"", "stream"}},
+                                              {"copies", {""}},
+                                              {"syncs", {""}},
+                                              {"critical_path", {"", "event"}},
+                                              {"sequences", {"", "stream"}},
+                                              {"roofline", {""}},
+                                              {"cupti", {""}}}};
+  for (const Grouping& grouping : groupings) {
+    for (const std::string_view by : grouping.by) {
+      ApiParameters parameters = {all};
+      if (!by.empty()) parameters.emplace_back("by", by);
+      questions.push_back(table_of(grouping.view, std::string(grouping.view), parameters));
+    }
+  }
 }
 
 // As docs/viewer.md lists them, what is seen first at the top.
@@ -94,6 +141,7 @@ std::vector<Question> make_questions(const Trace& trace) {
       table_of("operators by shape", "operators", {{"by", "shape"}, all}),
       table_of("operators by stack", "operators", {{"by", "stack"}, all}),
   };
+  add_device_questions(trace, questions);
   const MemoryFlow flow = build_memory_flow(trace, {.device = {}, .limit = 1});
   for (size_t i = 0; flow.devices.size() > 1 && i < flow.devices.size() && i < kMaxFlowDevices;
        ++i) {
@@ -107,13 +155,13 @@ std::vector<Question> make_questions(const Trace& trace) {
 }
 
 // How the page knows a question: its parameters as they were to be asked.
-std::string make_entry(const Question& question, size_t run) {
+std::string make_entry(const Question& question, std::optional<size_t> run) {
   JsonWriter json;
   json.begin_object();
   json.field("kind", "answer");
   json.field("path", question.path);
   json.key("parameters").begin_object();
-  json.field("run", std::to_string(run));
+  if (run) json.field("run", std::to_string(*run));
   for (const auto& [name, value] : question.parameters) json.field(name, value);
   json.end_object();
   if (!question.body.empty()) json.field("body", question.body);
@@ -141,6 +189,9 @@ class HtmlExport {
     request.path = "runs";
     file_.add(HtmlFile::pack("{\"kind\": \"answer\", \"path\": \"runs\", \"parameters\": {}}",
                              api_.answer(request).body));
+    if (open_runs_ > 0) {
+      for (const Question& question : make_job_questions()) add_answer(std::nullopt, question);
+    }
     for (size_t run = 0; run < infos_.size(); ++run) {
       if (infos_[run].trace) add_answers(run);
     }
@@ -159,14 +210,14 @@ class HtmlExport {
     if (options_.progress) options_.progress(fraction);
   }
 
-  std::string name_of(size_t run) const {
-    return infos_.size() > 1 ? infos_[run].name + ": " : std::string();
+  std::string name_of(std::optional<size_t> run) const {
+    return run && infos_.size() > 1 ? infos_[*run].name + ": " : std::string();
   }
 
-  ApiAnswer ask(size_t run, const Question& question, std::string_view instead) {
+  ApiAnswer ask(std::optional<size_t> run, const Question& question, std::string_view instead) {
     ApiRequest request;
     request.path = std::string(question.path);
-    request.parameters = {{"run", std::to_string(run)}};
+    if (run) request.parameters = {{"run", std::to_string(*run)}};
     bool is_set = false;
     for (auto [name, value] : question.parameters) {
       if (!instead.empty() && name == question.smaller_by) {
@@ -203,7 +254,8 @@ class HtmlExport {
     ++runs_done_;
   }
 
-  void add_answer(size_t run, const Question& question) {
+  // Of one run, or of all together.
+  void add_answer(std::optional<size_t> run, const Question& question) {
     if (try_answer(run, question, {})) return;
     for (const std::string_view instead : question.smaller) {
       if (!try_answer(run, question, instead)) continue;
@@ -217,7 +269,7 @@ class HtmlExport {
     left_out_.push_back(fmt::format("{}{}: all of it", name_of(run), question.title));
   }
 
-  bool try_answer(size_t run, const Question& question, std::string_view instead) {
+  bool try_answer(std::optional<size_t> run, const Question& question, std::string_view instead) {
     const ApiAnswer answer = ask(run, question, instead);
     // Too large to be asked at once.
     if (answer.status != kStatusFine) return false;

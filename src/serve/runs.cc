@@ -106,7 +106,10 @@ void Runs::add_when_asked(std::string path, std::string name) {
   auto entry = std::make_unique<Entry>();
   entry->info.path = std::move(path);
   entry->info.name = std::move(name);
+  const std::string& file = entry->info.path;
+  const std::string folder = is_folder(file) ? file : fs::path(file).parent_path().string();
   const std::lock_guard lock(mutex_);
+  entry->info.job = jobs_.try_emplace(folder, jobs_.size()).first->second;
   entries_.push_back(std::move(entry));
 }
 

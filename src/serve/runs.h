@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <functional>
 #include <future>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -29,6 +30,7 @@ struct RunInfo {
   std::string error;  // why it did not open; "" where it did
   uint64_t version = 0;
   bool is_live = false;
+  size_t job = 0;                      // runs of the same number are ranks of one job
   std::shared_ptr<const Trace> trace;  // null where there is an error
 };
 
@@ -49,7 +51,8 @@ class Runs {
   Runs(const Runs&) = delete;
   Runs& operator=(const Runs&) = delete;
 
-  // Only of when_asked(): one more run, of one trace. Its number is the size() before.
+  // Only of when_asked(): one more run, of one trace. Its number is the size() before. Files of one
+  // folder are a job, and so is the folder of a run; all runs of open() are one.
   void add_when_asked(std::string path, std::string name);
 
   size_t size() const;
@@ -85,6 +88,7 @@ class Runs {
   mutable std::mutex mutex_;  // guards entries_, and of each info, last_asked and next_read
   uint64_t asked_ = 0;
   std::vector<std::unique_ptr<Entry>> entries_;
+  std::map<std::string, size_t> jobs_;  // by folder; guarded by mutex_
 };
 
 }  // namespace stepscope::serve

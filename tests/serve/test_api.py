@@ -5,6 +5,7 @@ import pathlib
 import struct
 import subprocess
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -23,6 +24,14 @@ VIEWS = [
     "devices",
     "ranks",
     "collectives",
+    "gpu",
+    "launches",
+    "copies",
+    "syncs",
+    "critical_path",
+    "sequences",
+    "roofline",
+    "cupti",
     "memory",
     "tree",
     "functions",
@@ -79,7 +88,7 @@ def test_diff_what_if_and_sql_are_those_of_the_command(
 
 def test_runs_say_what_opened_and_why_not(server: Server, traces: list[pathlib.Path]) -> None:
     answer = server.api("runs").json()
-    assert answer["can"] == {"sql": True, "diff": True, "what_if": True}
+    assert answer["can"] == {"sql": True, "diff": True, "what_if": True, "job": True}
     runs = answer["runs"]
     assert [run["id"] for run in runs] == [0, 1, 2]
     assert [run["name"] for run in runs] == ["before.json", "after.json", "missing.json"]
@@ -89,6 +98,108 @@ def test_runs_say_what_opened_and_why_not(server: Server, traces: list[pathlib.P
     assert [run["slices"] for run in runs] == [200, 200, 0]
     assert runs[0]["span_ns"] == 39 * 1_000_000 + 900_500
     assert not any(run["is_live"] for run in runs)
+    assert [run["job"] for run in runs] == [0, 0, 0]
+
+
+@pytest.fixture(scope="module")
+def job_server(stepscope_bin: pathlib.Path, job_folder: pathlib.Path) -> Iterator[Server]:
+    running = start(stepscope_bin, job_folder)
+    yield running
+    assert stop(running) == 0
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"view": "ranks"},
+        {"view": "ranks", "sort": "-wait_ns", "limit": 3},
+        {"view": "collectives"},
+        {"view": "collectives", "by": "rank", "limit": 0, "filter": "reduce"},
+        {"view": "groups"},
+        {"view": "findings"},
+    ],
+)
+def test_a_job_is_what_ranks_prints(
+    job_server: Server,
+    stepscope_bin: pathlib.Path,
+    job_folder: pathlib.Path,
+    options: dict[str, Any],
+) -> None:
+    words = [word for name, value in options.items() for word in (f"--{name}", value)]
+    expected = ask_command(stepscope_bin, "ranks", job_folder, *words)
+    assert job_server.api("job", **options).json() == expected
+    assert expected.get("rows") or expected["findings"]
+
+
+def test_real_ranks_are_what_ranks_prints(
+    stepscope_bin: pathlib.Path, shared_data: pathlib.Path
+) -> None:
+    folder = shared_data / "hta/trace_filter"
+    running = start(stepscope_bin, folder)
+    try:
+        for view in ("ranks", "collectives", "groups", "findings"):
+            expected = ask_command(stepscope_bin, "ranks", folder, "--view", view)
+            assert running.api("job", view=view).json() == expected, view
+    finally:
+        assert stop(running) == 0
+
+
+def test_a_job_says_which_runs_did_not_open(server: Server) -> None:
+    notes = server.api("job", view="ranks").json()["stats"]["notes"]
+    assert any(n.startswith("not read: ") and "missing.json: no such file" in n for n in notes)
+
+
+WORKER = """
+import pathlib, sys, time
+import stepscope
+pathlib.Path(sys.argv[1]).touch()
+while not pathlib.Path(sys.argv[2]).exists():
+    time.sleep(0.001)
+for _ in range(6):
+    time.sleep(0.02)
+    stepscope.step()
+"""
+MAIN = """
+import subprocess, sys
+orders = (("a", "b"), ("b", "a"))
+workers = [subprocess.Popen([sys.executable, "worker.py", *order]) for order in orders]
+assert [worker.wait() for worker in workers] == [0, 0]
+"""
+
+
+@pytest.mark.live
+def test_processes_of_one_run_that_train_at_the_same_time_are_ranks(
+    stepscope_bin: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    """The folder of a run is one run of the server; its processes are told apart."""
+    (tmp_path / "worker.py").write_text(WORKER)
+    (tmp_path / "main.py").write_text(MAIN)
+    subprocess.run(
+        [stepscope_bin, "run", "-o", "run", "main.py"], check=True, timeout=60, cwd=tmp_path
+    )
+    run = tmp_path / "run"
+    running = start(stepscope_bin, run)
+    try:
+        assert len(running.api("runs").json()["runs"]) == 1
+        found = running.api("job", view="ranks").json()
+    finally:
+        assert stop(running) == 0
+    expected = ask_command(stepscope_bin, "ranks", run)
+    assert len(expected["rows"]) == 2
+    assert [row[:-1] for row in found["rows"]] == [row[:-1] for row in expected["rows"]]
+    assert [row[-1] for row in found["rows"]] == [f"run/{row[-1]}" for row in expected["rows"]]
+
+
+def test_wrong_questions_about_a_job_say_why(server: Server) -> None:
+    for options, status in (
+        ({"view": "kernels"}, 404),
+        ({"view": "ranks", "run": 17}, 404),
+        ({"view": "ranks", "by": "shape"}, 400),
+        ({"view": "ranks", "sort": "nothing"}, 400),
+    ):
+        answer = server.api("job", **options)
+        assert answer.status == status, options
+        assert answer.json()["error"]
 
 
 def test_tracks_are_those_of_the_view(server: Server) -> None:

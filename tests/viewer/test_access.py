@@ -63,6 +63,7 @@ def test_comparing_and_what_is_selected_break_no_rule_of_axe(
         {"view": "compare"},
         {"view": "ranks"},
         {"view": "kernels"},
+        {"view": "gpu", "gpu__show": "launches"},
         {"view": "timeline", "slice": 1},
         {"view": "timeline", "area": "0-5000000"},
         {"view": "timeline", "area": "0-5000000", "area__tab": "operators"},

@@ -150,11 +150,45 @@ def test_every_view_shows_something_of_a_training(
     stepscope("export-html", training_run, target, check=True)
     screen = open_file(Exported(target))
     for view in ("overview", "timeline", "functions", "operators", "modules", "steps", "memory",
-                 "input", "ranks"):  # fmt: skip
+                 "input", "ranks", "gpu"):  # fmt: skip
         screen.go(view=view)
         wait_until(lambda: "Loading" not in screen.text(), f"{view} is there")
         assert "not in the file" not in screen.text(), view
         assert len(screen.text()) > 40, view
+
+
+def test_ranks_of_a_job_are_there(
+    open_file: Callable[..., Screen],
+    stepscope: Command,
+    folder: pathlib.Path,
+    job_folder: pathlib.Path,
+) -> None:
+    target = folder / "job.html"
+    stepscope("export-html", job_folder, target, check=True)
+    for run in (0, 3):
+        screen = open_file(Exported(target), view="ranks", run=run)
+        assert_same(screen.rows("Ranks"), rows_of(stepscope, "ranks", job_folder), least=8)
+        assert screen.page.locator("article.finding").count() > 0
+        screen.table("Process groups")
+    screen.page.get_by_role("combobox", name="By").select_option("rank")
+    wait_until(lambda: len(screen.rows("Collectives")) == 8, "a row per rank")
+
+
+@pytest.mark.parametrize("show", ["gpu", "launches", "copies", "syncs", "critical_path",
+                                  "sequences", "roofline", "cupti"])  # fmt: skip
+def test_every_table_of_devices_is_there(
+    open_file: Callable[..., Screen], runs_file: Exported, known_file: Exported, show: str
+) -> None:
+    screen = open_file(runs_file, view="gpu", gpu__show=show, run=1)
+    answer = screen.page.locator("main .table-frame, main p.quiet").first
+    answer.wait_for()
+    for by in range(screen.page.locator("main select option").count()):
+        screen.page.locator("main select").select_option(index=by)
+        answer.wait_for()
+        screen.page.wait_for_timeout(100)
+        assert "not in the file" not in screen.text()
+    screen = open_file(known_file, view="gpu", gpu__show=show)
+    screen.wait_for_text("no work of a device in this trace")
 
 
 def label_of(stepscope: Command, run: pathlib.Path, function: str) -> str:

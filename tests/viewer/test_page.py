@@ -14,7 +14,7 @@ from .conftest import HOSTILE, Command, OpenPage, Server, known_events, start, w
 from .screen import Screen, wait_until
 
 VIEWS = [
-    "overview", "timeline", "functions", "operators", "kernels", "modules",
+    "overview", "timeline", "functions", "operators", "kernels", "gpu", "modules",
     "steps", "memory", "input", "ranks", "compare", "sql",
 ]  # fmt: skip
 

@@ -85,15 +85,19 @@ const PHASE_HUES: Record<string, string> = {
   backward: "#7a5cc9",
   optimizer: "#2f9e6e",
   communication: "#c2478b",
+  transfer: "#c2478b",
+  waiting: "#e39fc2",
   copy: "#b39b1f",
   host: "#6f7b87",
   idle: "#b9c0c7",
+  compute: "#3b7dd8",
   kernel: "#3b7dd8",
   memcpy: "#b39b1f",
   memset: "#8f8a2f",
   runtime: "#c2478b",
   cpu_exec: "#2f9e6e",
   other: "#8d96a0",
+  other_work: "#c2478b",
 };
 
 export function phaseColor(phase: string): string {

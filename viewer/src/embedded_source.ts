@@ -54,6 +54,12 @@ export function keyOf(path: string, parameters: Parameters, body = ""): string {
   return JSON.stringify([path, given, body]);
 }
 
+// The runs of a file are one job, and all of them are in it.
+function ofWholeFile(parameters: Parameters): Parameters {
+  const { run, waiting, ...others } = parameters;
+  return others;
+}
+
 export async function unpack(base64: string): Promise<ArrayBuffer> {
   const text = atob(base64);
   const bytes = new Uint8Array(text.length);
@@ -125,6 +131,7 @@ export class EmbeddedSource extends Source {
     if (path === "slice")
       return this.findSlice(Number(parameters["run"]), Number(parameters["id"]));
     if (path === "search") return this.findSlices(parameters);
+    if (path === "job") return this.stored(path, ofWholeFile(parameters));
     if (path === "flame" && parameters["label"] !== undefined) return this.findStacks(parameters);
     return this.stored(path, parameters, body);
   }

@@ -13,12 +13,14 @@ export interface RunInfo {
   is_live: boolean;
   // It is loaded when `runs` is asked for it.
   is_waiting?: boolean;
+  // Runs of the same number are ranks of one job.
+  job: number;
   error: string | null;
 }
 
 export interface Runs {
   runs: RunInfo[];
-  can: { sql?: boolean; diff?: boolean; what_if?: boolean };
+  can: { sql?: boolean; diff?: boolean; what_if?: boolean; job?: boolean };
 }
 
 export interface ProcessInfo {
@@ -182,6 +184,19 @@ export interface TableOptions {
   end_ns?: number;
 }
 
+export type JobView = "ranks" | "collectives" | "groups" | "findings";
+
+export interface JobOptions {
+  // The job is that of this run.
+  run?: number;
+  // Reads runs too that are loaded when they are asked for.
+  waiting?: boolean;
+  sort?: string;
+  limit?: number;
+  filter?: string;
+  by?: string;
+}
+
 // Allocations as rectangles. `offset` is the place of an address with unused ranges cut out.
 export interface MemoryFlowAnswer {
   devices: { name: string; process: number; peak_bytes: number }[];
@@ -268,6 +283,10 @@ export abstract class Source {
     signal?: AbortSignal,
   ): Promise<TableAnswer> {
     return this.askJson("table", { run, view, ...options }, signal) as Promise<TableAnswer>;
+  }
+  // All runs together: as `stepscope ranks`.
+  job(view: JobView, options: JobOptions = {}, signal?: AbortSignal): Promise<TableAnswer> {
+    return this.askJson("job", { view, ...options }, signal) as Promise<TableAnswer>;
   }
   memoryFlow(
     run: number,

@@ -387,16 +387,30 @@ function countText(shown: number, table: TableAnswer): string {
   return `${textOfCount(shown)} of ${textOfCount(total)} rows`;
 }
 
-// What was skipped, mended or cut is said under every table.
+const NOTES_IN_SIGHT = 6;
+
+// What was skipped, mended or cut is said under every table. Of many notes the first are in sight.
 export function Notes({ table }: { table: TableAnswer }) {
   const notes = table.stats?.notes ?? [];
   if (notes.length === 0) return null;
-  return (
+  const hidden = notes.slice(NOTES_IN_SIGHT);
+  const list = (shown: string[]) => (
     <ul class="notes">
-      {notes.map((note) => (
+      {shown.map((note) => (
         <li key={note}>{note}</li>
       ))}
     </ul>
+  );
+  return (
+    <>
+      {list(notes.slice(0, NOTES_IN_SIGHT))}
+      {hidden.length > 0 && (
+        <details class="more-notes">
+          <summary>{textOfCount(hidden.length)} more notes</summary>
+          {list(hidden)}
+        </details>
+      )}
+    </>
   );
 }
 

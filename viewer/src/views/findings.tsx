@@ -11,7 +11,7 @@ export function Findings({ findings }: { findings: Finding[] }) {
   return (
     <div class="findings">
       {findings.map((finding) => (
-        <Card key={finding.id} finding={finding} />
+        <Card key={`${finding.id} ${finding.where}`} finding={finding} />
       ))}
     </div>
   );

@@ -112,7 +112,7 @@ function FlowPicture({ answer }: { answer: MemoryFlowAnswer }) {
         }}
         onDblClick={() => setState({ "memory.range": null })}
       />
-      <div class="memory-axis quiet">
+      <div class="axis quiet">
         <span>{textOfNs(range.begin_ns)}</span>
         <span>
           time → · address ↑ ({textOfBytes(length)} of used addresses

@@ -3,6 +3,7 @@ import type { FunctionComponent } from "preact";
 import type { Runs } from "../source";
 import { Compare } from "./compare";
 import { Functions } from "./functions";
+import { Gpu } from "./gpu";
 import { Input } from "./input";
 import { Kernels } from "./kernels";
 import { Memory } from "./memory";
@@ -28,6 +29,7 @@ export const views: View[] = [
   { id: "functions", title: "Functions", component: Functions },
   { id: "operators", title: "Operators", component: Operators },
   { id: "kernels", title: "Kernels", component: Kernels },
+  { id: "gpu", title: "GPU", component: Gpu },
   { id: "modules", title: "Modules", component: Modules },
   { id: "steps", title: "Steps", component: Steps },
   { id: "memory", title: "Memory", component: Memory },

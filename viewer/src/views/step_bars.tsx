@@ -2,11 +2,12 @@
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { phaseColor } from "../color";
 import { useWidth } from "../flame/flame";
-import { textOfCount, textOfFraction, textOfNs } from "../format";
+import { textOfCount, textOfNs } from "../format";
 import type { TableAnswer } from "../source";
 import { cellOf } from "../table";
 import { theme } from "../theme";
 import { hrefOfRange } from "./links";
+import { PartLegend } from "./part_legend";
 
 export interface Bar {
   // The steps that it stands for: one, or as many as fit into a bar's width.
@@ -111,23 +112,12 @@ export function StepBars({ table }: { table: TableAnswer }) {
           if (bar) location.hash = hrefOfRange(bar.begin_ns, bar.end_ns);
         }}
       />
-      <ul class="legend">
-        <li>
-          <strong>{shown ? titleOf(shown) : `${textOfCount(table.rows.length)} steps`}</strong>{" "}
-          {textOfNs(Math.round(shown ? shown.dur_ns : sum / perStep))}
-        </li>
-        {bars.phases.map((phase, index) => {
-          const part = shown ? (shown.parts[index] ?? 0) : bars.totals[index]! / perStep;
-          const whole = shown ? shown.dur_ns : sum / perStep;
-          return (
-            <li key={phase}>
-              <span class="swatch" style={{ background: phaseColor(phase) }} />{" "}
-              {phase.replaceAll("_", " ")} {textOfNs(Math.round(part))}{" "}
-              <span class="quiet">{textOfFraction(part / (whole || 1))}</span>
-            </li>
-          );
-        })}
-      </ul>
+      <PartLegend
+        title={shown ? titleOf(shown) : `${textOfCount(table.rows.length)} steps`}
+        total_ns={shown ? shown.dur_ns : sum / perStep}
+        parts={bars.phases}
+        values={shown ? shown.parts : bars.totals.map((total) => total / perStep)}
+      />
     </div>
   );
 }

@@ -1,14 +1,17 @@
 import { describe, expect, test } from "vitest";
 import type { Cell } from "../format";
-import type { FlameAnswer, RunInfo, TableAnswer } from "../source";
+import type { FlameAnswer, RunInfo, TableAnswer, Tracks } from "../source";
 import { callsText, functionRows } from "./function_rows";
+import { findGrouping, findSection, GPU_SECTIONS } from "./gpu_sections";
 import { pipelineOf, sumOf } from "./input_stages";
 import { patternOf } from "./links";
 import { curveOf, devicesOf, pickedRows, stacked } from "./memory_curve";
 import { boxOf, cutsOf, lengthOf, rectangleAt } from "./memory_map";
 import { moduleTree, openRows } from "./module_tree";
 import { operatorColumns } from "./operator_columns";
-import { rankRows } from "./rank_rows";
+import { labelledRows, meanOf, partsOfDevices, partsOfRanks, pitchOf } from "./part_rows";
+import { sentenceOf } from "./part_bars";
+import { processTable, rankColumns, runOfRank, withJobNotesFirst } from "./rank_tables";
 import {
   choosePlot,
   columnsOfSchema,
@@ -323,26 +326,130 @@ describe("SQL", () => {
   });
 });
 
-test("ranks have means per step, and none where a run has no steps", () => {
+describe("ranks", () => {
   const columns: [string, string][] = [
-    ["step", ""],
-    ["start_ns", "ns"],
-    ["dur_ns", "ns"],
+    ["rank", ""],
+    ["step_ns", "ns"],
+    ["compute_ns", "ns"],
+    ["communication_ns", "ns"],
+    ["overlap_ns", "ns"],
+    ["wait_ns", "ns"],
+    ["idle_ns", "ns"],
+    ["straggler", ""],
+    ["cause", ""],
+    ["copy_ns", "ns"],
+    ["own_ns", "ns"],
+    ["clock_offset_ns", "ns"],
   ];
-  const runs = [
-    { id: 0, name: "rank0" },
-    { id: 1, name: "rank1" },
-  ] as RunInfo[];
-  const ranks = rankRows(runs, [
-    table(columns, [
-      [0, 0, 10],
-      [1, 10, 20],
-    ]),
-    table(columns, []),
+  const ranks = table(columns, [
+    [0, 100, 50, 40, 10, 20, 20, false, null, 0, 80, null],
+    [1, 100, 70, 15, 10, 0, 25, true, "slow-kernel", 0, 100, null],
   ]);
-  expect(ranks.columns.map(({ name }) => name)).toEqual(["run", "name", "steps", "dur_ns"]);
-  expect(ranks.rows).toEqual([
-    [0, "rank0", 2, 15],
-    [1, "rank1", 0, null],
-  ]);
+
+  test("the parts of a bar add up to the step", () => {
+    const { parts, rows } = partsOfRanks(ranks);
+    expect(parts).toEqual(["compute", "transfer", "waiting", "idle"]);
+    expect(rows.map((row) => row.parts)).toEqual([
+      [50, 10, 20, 20],
+      [70, 5, 0, 25],
+    ]);
+    for (const row of rows)
+      expect(row.parts.reduce((sum, part) => sum + part, 0)).toBe(row.total_ns);
+    expect(meanOf({ parts, rows })).toEqual({ total_ns: 100, parts: [60, 7.5, 10, 22.5] });
+  });
+
+  test("communication is one part where no one knows who waited", () => {
+    const unknown = table(columns, [[0, 100, 50, 40, 10, null, 20, false, null, 0, 100, null]]);
+    const { parts, rows } = partsOfRanks(unknown);
+    expect(parts).toEqual(["compute", "communication", "idle"]);
+    expect(rows[0]!.parts).toEqual([50, 30, 20]);
+  });
+
+  test("a straggler says why, in the legend and to screen readers", () => {
+    const { parts, rows } = partsOfRanks(ranks);
+    expect(rows.map((row) => row.remark)).toEqual(["", "straggler: slow-kernel"]);
+    expect(sentenceOf(rows[1]!, parts)).toBe(
+      "rank 1: 100 ns, compute 70.0%, transfer 5.0%, waiting 0%, idle 25.0%, straggler: slow-kernel",
+    );
+  });
+
+  test("what tells slow ranks apart comes first, and empty columns do not come", () => {
+    const shown = rankColumns(ranks);
+    expect(shown.slice(0, 5)).toEqual(["rank", "straggler", "cause", "own_ns", "step_ns"]);
+    expect(shown).not.toContain("clock_offset_ns");
+    expect(shown).toHaveLength(columns.length - 1);
+  });
+
+  test("a rank is of the run of its name, or of the folder that holds its file", () => {
+    const known = [
+      { id: 0, name: "job" },
+      { id: 1, name: "job/rank1.json" },
+      { id: 2, name: "rank2.json" },
+    ] as RunInfo[];
+    expect(runOfRank(known, "rank2.json")?.id).toBe(2);
+    expect(runOfRank(known, "job/rank1.json")?.id).toBe(1);
+    expect(runOfRank(known, "job/rank7.sscope")?.id).toBe(0);
+    expect(runOfRank(known, "jobs/rank7.sscope")).toBeUndefined();
+  });
+
+  test("notes about all ranks come before those about one", () => {
+    const notes = ["rank 0 (a.json): cut", "rank 1 (b.json): cut", "clocks are aligned"];
+    const shown = withJobNotesFirst({ ...ranks, stats: { rows_total: 2, notes } });
+    expect(shown.stats).toEqual({ rows_total: 2, notes: [notes[2], notes[0], notes[1]] });
+  });
+
+  test("processes without slices are left out", () => {
+    const track = { process: 1, kind: "thread", slices: 3 };
+    const made = processTable({
+      processes: [
+        { id: 1, pid: 10, name: "python", labels: "" },
+        { id: 2, pid: 11, name: "idle", labels: "GPU 1" },
+      ],
+      tracks: [track, { process: 2, kind: "stream", slices: 0 }],
+    } as unknown as Tracks);
+    expect(made.rows).toEqual([["10", "python", null, 1, 3, 0]]);
+  });
+});
+
+describe("bars of parts", () => {
+  test("eight rows are wide, five hundred are in sight at once", () => {
+    expect(pitchOf(8)).toBe(24);
+    expect(pitchOf(64) * 64).toBeLessThanOrEqual(460);
+    expect(pitchOf(512)).toBe(1);
+  });
+
+  test("labels do not cover each other, and those that stand out have theirs", () => {
+    expect(labelledRows([false, false, false], 24)).toEqual([0, 1, 2]);
+    const many = Array.from({ length: 100 }, (_, index) => index === 17 || index === 61);
+    const shown = labelledRows(many, 4);
+    expect(shown).toContain(17);
+    expect(shown).toContain(61);
+    for (let i = 1; i < shown.length; ++i)
+      expect(shown[i]! - shown[i - 1]!).toBeGreaterThanOrEqual(4);
+    expect(shown.length).toBeGreaterThan(15);
+  });
+
+  test("a device's time is computing, other work and nothing", () => {
+    const devices = table(
+      [
+        ["device", ""],
+        ["span_ns", "ns"],
+        ["compute_ns", "ns"],
+        ["non_compute_ns", "ns"],
+        ["idle_ns", "ns"],
+      ],
+      [[0, 100, 60, 10, 30]],
+    );
+    expect(partsOfDevices(devices)).toEqual({
+      parts: ["compute", "other_work", "idle"],
+      rows: [{ name: "device 0", label: "0", total_ns: 100, parts: [60, 10, 30], remark: "" }],
+    });
+  });
+});
+
+test("an address that names no view of devices, or no grouping of it, shows the first", () => {
+  expect(findSection("copies").title).toBe("Copies");
+  expect(findSection("nowhere")).toBe(GPU_SECTIONS[0]);
+  expect(findGrouping(findSection("gpu"), "stream")).toBe("stream");
+  expect(findGrouping(findSection("copies"), "stream")).toBe("");
 });
