@@ -4,6 +4,7 @@ import json
 import pathlib
 import subprocess
 import time
+from typing import Any
 
 from .conftest import COMMAND, PLUGIN, Board, StartBoard, trace_text
 
@@ -43,6 +44,29 @@ def test_run_is_loaded_when_it_is_asked_for(start_board: StartBoard, logdir: pat
         assert after[WORKER0]["slices"] == 90
         assert "is_waiting" not in after[WORKER0]
         assert after[WORKER1]["is_waiting"] is True
+
+
+def notes_of(table: dict[str, Any]) -> list[str]:
+    return list(table["stats"]["notes"])
+
+
+def test_ranks_are_of_one_folder_and_read_when_they_are_wanted(
+    start_board: StartBoard, logdir: pathlib.Path
+) -> None:
+    with start_board("--logdir", logdir) as fresh:
+        runs = fresh.runs()
+        assert runs[WORKER0]["job"] == runs[WORKER1]["job"] != runs["kept"]["job"]
+        shown = runs[WORKER0]["id"]
+        fresh.api("runs", run=shown)
+        table = fresh.api("job", run=shown, view="ranks").json()
+        assert [row[-1] for row in table["rows"]] == [WORKER0]
+        assert (
+            "2 more runs are not loaded, and not part of these figures" in table["stats"]["notes"]
+        )
+        table = fresh.api("job", run=shown, view="ranks", waiting=1).json()
+        assert [row[-1] for row in table["rows"]] == [WORKER0, WORKER1]
+        assert any(note.startswith("not read: ") for note in notes_of(table))
+        assert fresh.runs()[WORKER1]["is_waiting"] is True
 
 
 def test_tables_are_those_of_the_command(board: Board, logdir: pathlib.Path) -> None:

@@ -1,11 +1,13 @@
 """The frame of the page: who may see it, hostile names, live runs, themes, keys."""
 
 import contextlib
+import gzip
 import json
 import pathlib
 import signal
 import subprocess
 import time
+import urllib.request
 from collections.abc import Callable
 
 import pytest
@@ -209,6 +211,14 @@ def test_an_address_that_is_wrong_does_no_harm(
     screen.complaints[:] = [text for text in screen.complaints if "status of 40" not in text]
     screen.tab("Overview")
     screen.page.get_by_role("region", name="Verdict").wait_for()
+
+
+def test_the_page_is_small(known: Server) -> None:
+    packed = 0
+    for name in ("", "app.js", "app.css"):
+        with urllib.request.urlopen(known.address + name, timeout=30) as answer:
+            packed += len(gzip.compress(answer.read()))
+    assert packed < 150_000
 
 
 def test_a_run_that_is_not_there_is_said(open_page: OpenPage, known: Server) -> None:

@@ -3,6 +3,7 @@
 import json
 import pathlib
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -164,6 +165,31 @@ def test_one_rank_alone_says_what_it_takes_to_see_more(
         screen = open_page(server, view="ranks")
         screen.wait_for_text("stepscope view FOLDER")
         assert screen.page.get_by_role("alert").count() == 0
+
+
+def test_runs_that_are_not_loaded_are_read_when_someone_says_so(
+    open_page: OpenPage, job: Server
+) -> None:
+    """As in TensorBoard, whose server loads runs when they are shown."""
+    screen = open_page(job)
+
+    def let_two_wait(route: Any) -> None:
+        answer = route.fetch().json()
+        for run in answer["runs"][1:3]:
+            run["is_waiting"] = True
+        route.fulfill(json=answer)
+
+    screen.page.route("**/api/runs*", let_two_wait)
+    asked: list[str] = []
+    screen.page.on("request", lambda request: asked.append(request.url))
+    screen.go(view="ranks")
+    button = screen.page.get_by_role("button", name="Read the other 2 runs of this folder too")
+    button.wait_for()
+    assert not any("waiting=1" in url for url in asked)
+    button.click()
+    screen.wait_for_state(ranks__waiting="1")
+    button.wait_for(state="detached")
+    wait_until(lambda: any("/job?" in url and "waiting=1" in url for url in asked), "the question")
 
 
 def test_hundreds_of_ranks_are_in_sight_at_once(

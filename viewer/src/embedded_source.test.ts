@@ -29,6 +29,7 @@ const text = (value: unknown) => new TextEncoder().encode(JSON.stringify(value))
 const BLOCKS: [object, Uint8Array<ArrayBuffer>][] = [
   [{ kind: "answer", path: "runs", parameters: {} }, text({ runs: [{ id: 0, span_ns: 1024 }], can: { sql: true } })],
   [{ kind: "answer", path: "table", parameters: { run: "0", limit: "0", view: "x" } }, text({ view: "x" })],
+  [{ kind: "answer", path: "job", parameters: { limit: "0", view: "ranks" } }, text({ view: "ranks" })],
   [{ kind: "labels", run: 0 }, text({ labels: [{ id: 5, name: "Conv", category: "c", kind: "operator" }] })],
   [{ kind: "tiles", run: 0, level: 0, tiles: [3, [0]] }, tileOf(3, 0, 0, [[7, 5, 1, 1, 2], [8, 5, 4, 9, 9.5]])],
   [{ kind: "tiles", run: 0, level: 1, tiles: [3, [1]] }, tileOf(3, 1, 1, [])],
@@ -62,6 +63,13 @@ test("answers are those that are stored; others say where they are to be had", a
   await expect(source.sql(0, "SELECT 1")).rejects.toThrow("stepscope view");
   await expect(source.diff(0, 1)).rejects.toThrow("stepscope view");
   expect((await source.runs()).can).toEqual({});
+});
+
+test("the job is that of all runs in the file, whichever is shown", async () => {
+  const source = sourceOf();
+  for (const run of [0, 7])
+    expect(await source.job("ranks", { run, limit: 0, waiting: true })).toEqual({ view: "ranks" });
+  await expect(source.job("groups", { run: 0 })).rejects.toThrow("not in the file");
 });
 
 test("a tile that is not there is answered with the one that covers it, once", async () => {
