@@ -1,5 +1,6 @@
 # How many files of a layer the compiler takes at a time: what they include is then read once, which is
-# most of the work. Names in unnamed namespaces must therefore differ within a layer. For work on a few
+# most of the work. Names in unnamed namespaces must therefore differ within a layer (rules, which are
+# alike, have a namespace each). For work on a few
 # files: cmake -DSTEPSCOPE_BATCH=1.
 set(STEPSCOPE_BATCH 8 CACHE STRING "How many files are compiled together")
 
@@ -8,8 +9,8 @@ set(STEPSCOPE_BATCH 8 CACHE STRING "How many files are compiled together")
 function(stepscope_batches variable name)
   set(files ${ARGN})
   set(alone ${files})
-  # Rules are small, and alike down to their names; the table is compiled into a library once more.
-  set(pattern "/advise/rules/|/recorder/record_table\\.cc$")
+  # The table is compiled into a library once more.
+  set(pattern "/recorder/record_table\\.cc$")
   list(FILTER alone INCLUDE REGEX ${pattern})
   list(FILTER files EXCLUDE REGEX ${pattern})
   if(STEPSCOPE_BATCH LESS_EQUAL 1)

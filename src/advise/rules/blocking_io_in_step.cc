@@ -7,7 +7,7 @@
 #include "advise/rules.h"
 
 namespace stepscope {
-namespace {
+namespace blocking_io_in_step {
 
 constexpr double kOfStep = 0.1;
 constexpr double kMostlyWaiting = 0.5;   // of the function's time
@@ -71,9 +71,10 @@ void check_waits(const Case& c, Findings& found) {
   found.push_back(std::move(finding));
 }
 
-}  // namespace
+}  // namespace blocking_io_in_step
 
 void check_blocking_io_in_step(const Case& c, Findings& found) {
+  using namespace blocking_io_in_step;
   if (!c.has_steps() || !c.work) return;
   const size_t before = found.size();
   check_checkpoints(c, found);

@@ -2,7 +2,7 @@
 
 #include "advise/hand_made_training.h"
 
-namespace stepscope {
+namespace stepscope::blocking_io_in_step_test {
 namespace {
 
 Findings check_checkpoint(int64_t save_us) {
@@ -76,4 +76,4 @@ TEST(BlockingIoInStep, TheThreadsOwnTimesTellIt) {
 }
 
 }  // namespace
-}  // namespace stepscope
+}  // namespace stepscope::blocking_io_in_step_test

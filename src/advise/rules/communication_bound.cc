@@ -10,7 +10,7 @@
 #include "analyze/operator_rules.h"
 
 namespace stepscope {
-namespace {
+namespace communication_bound {
 
 constexpr double kOfStep = 0.1;
 
@@ -21,9 +21,10 @@ constexpr const char* kCode =
     "model.register_comm_hook(None, "
     "torch.distributed.algorithms.ddp_comm_hooks.default_hooks.bf16_compress_hook)";
 
-}  // namespace
+}  // namespace communication_bound
 
 void check_job_communication_bound(const Job& job, Findings& found) {
+  using namespace communication_bound;
   if (job.step_ns <= 0 || !job.is_by_step) return;
   const CommunicationUse use(job);
   const double share = use.transfer_ns / job.step_ns;
@@ -45,6 +46,7 @@ void check_job_communication_bound(const Job& job, Findings& found) {
 }
 
 void check_communication_bound(const Case& c, Findings& found) {
+  using namespace communication_bound;
   if (!c.has_steps()) return;
   const auto devices = DeviceUse::of(c);
   const bool is_on_device = devices->communication_ns > 0;

@@ -4,7 +4,7 @@
 #include "advise/rule_for_tests.h"
 #include "analyze/hand_made_loop.h"
 
-namespace stepscope {
+namespace stepscope::communication_bound_test {
 namespace {
 
 constexpr const char* kAllReduce = "ncclKernel_AllReduce_RING_LL_Sum_float";
@@ -41,4 +41,4 @@ TEST(CommunicationBound, FiresOnTheCpuToo) {
 }
 
 }  // namespace
-}  // namespace stepscope
+}  // namespace stepscope::communication_bound_test

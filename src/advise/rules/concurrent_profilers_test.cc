@@ -4,7 +4,7 @@
 #include "advise/rule_for_tests.h"
 #include "analyze/hand_made_trace.h"
 
-namespace stepscope {
+namespace stepscope::concurrent_profilers_test {
 namespace {
 
 TEST(ConcurrentProfilers, NamesThem) {
@@ -26,4 +26,4 @@ TEST(ConcurrentProfilers, KeepsQuietWhereThereAreNone) {
 }
 
 }  // namespace
-}  // namespace stepscope
+}  // namespace stepscope::concurrent_profilers_test

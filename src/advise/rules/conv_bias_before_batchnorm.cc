@@ -11,7 +11,7 @@
 #include "advise/rules.h"
 
 namespace stepscope {
-namespace {
+namespace conv_bias_before_batchnorm {
 
 // The bias's gradient is a sum over the output: one pass through memory, where the batch norm's
 // node makes about five. An estimate: what it really takes differs much between shapes.
@@ -71,9 +71,10 @@ Pairs find_pairs(const Case& c) {
   return pairs;
 }
 
-}  // namespace
+}  // namespace conv_bias_before_batchnorm
 
 void check_conv_bias_before_batchnorm(const Case& c, Findings& found) {
+  using namespace conv_bias_before_batchnorm;
   if (!c.has_steps()) return;
   const Pairs pairs = find_pairs(c);
   if (pairs.with_bias == 0) return;

@@ -2,7 +2,7 @@
 
 #include "advise/hand_made_autograd.h"
 
-namespace stepscope {
+namespace stepscope::conv_bias_before_batchnorm_test {
 namespace {
 
 // The backward pass of a convolution and what follows it, whose node is named.
@@ -38,4 +38,4 @@ TEST(ConvBiasBeforeBatchnorm, ABiasBeforeAnythingElseIsNone) {
 }
 
 }  // namespace
-}  // namespace stepscope
+}  // namespace stepscope::conv_bias_before_batchnorm_test

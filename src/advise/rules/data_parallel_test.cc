@@ -3,7 +3,7 @@
 #include "advise/hand_made_gpu_loop.h"
 #include "advise/rule_for_tests.h"
 
-namespace stepscope {
+namespace stepscope::data_parallel_test {
 namespace {
 
 Trace make(std::string_view scope, bool has_second_gpu) {
@@ -39,4 +39,4 @@ TEST(DataParallel, KeepsQuietOnDistributedDataParallel) {
 }
 
 }  // namespace
-}  // namespace stepscope
+}  // namespace stepscope::data_parallel_test

@@ -2,7 +2,7 @@
 
 #include "advise/hand_made_training.h"
 
-namespace stepscope {
+namespace stepscope::dataloader_in_process_test {
 namespace {
 
 Findings check(int64_t fetch_us, int64_t compute_us, int cores = 2) {
@@ -70,4 +70,4 @@ TEST(DataloaderInProcess, WorkersAreNotInProcess) {
 }
 
 }  // namespace
-}  // namespace stepscope
+}  // namespace stepscope::dataloader_in_process_test

@@ -4,7 +4,7 @@
 #include "advise/rules.h"
 
 namespace stepscope {
-namespace {
+namespace dataloader_slow_collate {
 
 constexpr double kMostOfFetch = 0.5;
 // PyTorch's own is slow on what the dataset gives: numbers, lists, many small things.
@@ -12,9 +12,10 @@ constexpr double kMostOfFetchOfTorch = 0.8;
 constexpr double kLeastWaitForTorch = 0.1;
 constexpr double kLeft = 0.05;  // of it, once it is one torch.stack
 
-}  // namespace
+}  // namespace dataloader_slow_collate
 
 void check_dataloader_slow_collate(const Case& c, Findings& found) {
+  using namespace dataloader_slow_collate;
   const InputWork& input = c.input;
   if (!c.has_steps() || input.fetch_ns == 0 || input.collate_ns == 0) return;
   const double of_fetch =

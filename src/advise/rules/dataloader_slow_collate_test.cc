@@ -2,7 +2,7 @@
 
 #include "advise/hand_made_training.h"
 
-namespace stepscope {
+namespace stepscope::dataloader_slow_collate_test {
 namespace {
 
 constexpr std::string_view kOwn = "/home/me/train.py(7): pad_rows";
@@ -46,4 +46,4 @@ TEST(DataloaderSlowCollate, PyTorchsOwnIsExpectedToTakeTime) {
 }
 
 }  // namespace
-}  // namespace stepscope
+}  // namespace stepscope::dataloader_slow_collate_test

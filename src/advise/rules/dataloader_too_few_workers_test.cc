@@ -2,7 +2,7 @@
 
 #include "advise/hand_made_training.h"
 
-namespace stepscope {
+namespace stepscope::dataloader_too_few_workers_test {
 namespace {
 
 Findings check(int workers, int64_t wait_us) {
@@ -32,4 +32,4 @@ TEST(DataloaderTooFewWorkers, AShortWaitIsNone) {
 }
 
 }  // namespace
-}  // namespace stepscope
+}  // namespace stepscope::dataloader_too_few_workers_test

@@ -9,7 +9,7 @@
 #include "analyze/quantile.h"
 
 namespace stepscope {
-namespace {
+namespace dataloader_worker_restart {
 
 constexpr std::string_view kStart = "_MultiProcessingDataLoaderIter.__init__";
 constexpr std::string_view kStop = "_MultiProcessingDataLoaderIter._shutdown_workers";
@@ -33,9 +33,10 @@ int64_t find_first_waits(const Case& c, const std::vector<int64_t>& starts_ns) {
   return sum_ns;
 }
 
-}  // namespace
+}  // namespace dataloader_worker_restart
 
 void check_dataloader_worker_restart(const Case& c, Findings& found) {
+  using namespace dataloader_worker_restart;
   if (!c.has_steps() || !c.work) return;
   const SliceColumns& slices = c.trace.slices();
   const Track& track = c.trace.tracks()[index(*c.thread->track())];

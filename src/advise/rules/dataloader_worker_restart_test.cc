@@ -2,7 +2,7 @@
 
 #include "advise/hand_made_training.h"
 
-namespace stepscope {
+namespace stepscope::dataloader_worker_restart_test {
 namespace {
 
 // Two epochs of ten steps of 10 ms; making the iterator takes so much each time.
@@ -36,4 +36,4 @@ TEST(DataloaderWorkerRestart, CountsWhatEpochsPayForIt) {
 TEST(DataloaderWorkerRestart, AQuickStartIsNone) { EXPECT_TRUE(check(2'000).empty()); }
 
 }  // namespace
-}  // namespace stepscope
+}  // namespace stepscope::dataloader_worker_restart_test

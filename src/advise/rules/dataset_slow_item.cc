@@ -9,7 +9,7 @@
 #include "advise/rules.h"
 
 namespace stepscope {
-namespace {
+namespace dataset_slow_item {
 
 constexpr uint64_t kMany = 16;       // calls of one thing in one item: a loop
 constexpr double kMostOfItem = 0.5;  // of the time of a fetch
@@ -39,9 +39,10 @@ bool is_loop(const FunctionWork& function, uint64_t items) {
   return std::max(function.repeats, function.calls) / items >= kMany;
 }
 
-}  // namespace
+}  // namespace dataset_slow_item
 
 void check_dataset_slow_item(const Case& c, Findings& found) {
+  using namespace dataset_slow_item;
   const InputWork& input = c.input;
   if (!c.has_steps() || input.fetches == 0 || input.functions.empty()) return;
   if (c.share(input.wait_ns) < kWarningAtStake) return;

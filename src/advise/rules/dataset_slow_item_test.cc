@@ -2,7 +2,7 @@
 
 #include "advise/hand_made_training.h"
 
-namespace stepscope {
+namespace stepscope::dataset_slow_item_test {
 namespace {
 
 // Ten items of a batch, each of which calls so many operators of 0.1 ms, in a step of 200 ms.
@@ -95,4 +95,4 @@ TEST(DatasetSlowItem, IsWhatIsLeftWhereAllCoresMakeBatches) {
 }
 
 }  // namespace
-}  // namespace stepscope
+}  // namespace stepscope::dataset_slow_item_test

@@ -12,7 +12,7 @@
 #include "analyze/operator_rules.h"
 
 namespace stepscope {
-namespace {
+namespace ddp_without_nccl {
 
 // Of "cpu:gloo,cuda:nccl" or "gloo": whether any sends from device to device. Those of other makers
 // do (hccl, xccl, rccl): only these go through the host.
@@ -49,9 +49,10 @@ bool uses_ddp(const Case& c) {
   return false;
 }
 
-}  // namespace
+}  // namespace ddp_without_nccl
 
 void check_ddp_without_nccl(const Case& c, Findings& found) {
+  using namespace ddp_without_nccl;
   if (DeviceUse::of(c)->empty() || !uses_ddp(c)) return;
   const std::string backend = find_backend(c);
   if (backend.empty() || has_backend_of_devices(backend)) return;

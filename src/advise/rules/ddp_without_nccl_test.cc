@@ -6,7 +6,7 @@
 #include "advise/hand_made_gpu_loop.h"
 #include "advise/rule_for_tests.h"
 
-namespace stepscope {
+namespace stepscope::ddp_without_nccl_test {
 namespace {
 
 Trace make(std::string_view distributed, std::initializer_list<std::string_view> scopes = {}) {
@@ -50,4 +50,4 @@ TEST(DdpWithoutNccl, KeepsQuietWhereTheTraceDoesNotSay) {
 }
 
 }  // namespace
-}  // namespace stepscope
+}  // namespace stepscope::ddp_without_nccl_test

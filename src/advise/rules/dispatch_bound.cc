@@ -9,7 +9,7 @@
 #include "advise/user_operators.h"
 
 namespace stepscope {
-namespace {
+namespace dispatch_bound {
 
 constexpr double kPerStep = 64;        // operators of a function
 constexpr double kRepeats = 16;        // calls of one thing in a call, or of it in a step: a loop
@@ -82,9 +82,10 @@ void add_backward(const Case& c, const UserOperators& operators, CallsByFunction
   }
 }
 
-}  // namespace
+}  // namespace dispatch_bound
 
 void check_dispatch_bound(const Case& c, Findings& found) {
+  using namespace dispatch_bound;
   if (!c.has_steps() || !c.work) return;
   const auto operators = UserOperators::of(c);
   CallsByFunction by_function = count_calls(c, *operators);

@@ -2,7 +2,7 @@
 
 #include "advise/hand_made_training.h"
 
-namespace stepscope {
+namespace stepscope::dispatch_bound_test {
 namespace {
 
 Findings check(int operators, int64_t operator_us, std::string_view name = "aten::add") {
@@ -83,4 +83,4 @@ TEST(DispatchBound, TheLayersOfADeepModelAreNoLoop) {
 }
 
 }  // namespace
-}  // namespace stepscope
+}  // namespace stepscope::dispatch_bound_test

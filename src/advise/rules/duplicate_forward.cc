@@ -13,7 +13,7 @@
 #include "advise/user_operators.h"
 
 namespace stepscope {
-namespace {
+namespace duplicate_forward {
 
 constexpr double kOfSteps = 0.5;  // of the steps have one: rarer is an evaluation
 
@@ -52,9 +52,10 @@ Afterwards find_afterwards(const Case& c, const UserOperators& operators, const 
   return afterwards;
 }
 
-}  // namespace
+}  // namespace duplicate_forward
 
 void check_duplicate_forward(const Case& c, Findings& found) {
+  using namespace duplicate_forward;
   if (!c.has_steps() || !c.thread->has(TrainingRole::kForward)) return;
   const auto calls = ModelCalls::of(c);
   if (!calls->has_backward()) return;

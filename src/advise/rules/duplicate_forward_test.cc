@@ -2,7 +2,7 @@
 
 #include "advise/hand_made_autograd.h"
 
-namespace stepscope {
+namespace stepscope::duplicate_forward_test {
 namespace {
 
 using Node = HandMadeAutograd::Node;
@@ -104,4 +104,4 @@ TEST(DuplicateForward, ACallNowAndThenIsNone) {
 }
 
 }  // namespace
-}  // namespace stepscope
+}  // namespace stepscope::duplicate_forward_test

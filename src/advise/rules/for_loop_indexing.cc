@@ -12,7 +12,7 @@
 #include "advise/user_operators.h"
 
 namespace stepscope {
-namespace {
+namespace for_loop_indexing {
 
 constexpr uint64_t kMany = 16;       // in one call
 constexpr double kMostLeft = 0.1;    // what the one operation takes
@@ -132,9 +132,10 @@ class Loops {
   std::vector<Use> use_;  // by label
 };
 
-}  // namespace
+}  // namespace for_loop_indexing
 
 void check_for_loop_indexing(const Case& c, Findings& found) {
+  using namespace for_loop_indexing;
   if (!c.work) return;
   const auto operators = UserOperators::of(c);
   Loops loops(c, *operators);

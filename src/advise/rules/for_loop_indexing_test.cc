@@ -2,7 +2,7 @@
 
 #include "advise/hand_made_autograd.h"
 
-namespace stepscope {
+namespace stepscope::for_loop_indexing_test {
 namespace {
 
 // So many iterations of 10 us, in a step of 1 ms.
@@ -68,4 +68,4 @@ TEST(ForLoopIndexing, ALoopOfStepsIsNone) {
 }
 
 }  // namespace
-}  // namespace stepscope
+}  // namespace stepscope::for_loop_indexing_test

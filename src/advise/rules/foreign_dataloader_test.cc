@@ -5,7 +5,7 @@
 #include "advise/hand_made_gpu_loop.h"
 #include "advise/rule_for_tests.h"
 
-namespace stepscope {
+namespace stepscope::foreign_dataloader_test {
 namespace {
 
 Trace make(std::string_view iterator, int64_t input_us, int64_t kernel_us = 15'000) {
@@ -46,4 +46,4 @@ TEST(ForeignDataLoader, IsHiddenByTheDevice) {
 }
 
 }  // namespace
-}  // namespace stepscope
+}  // namespace stepscope::foreign_dataloader_test

@@ -11,7 +11,7 @@
 #include "advise/rules.h"
 
 namespace stepscope {
-namespace {
+namespace fp64_compute {
 
 constexpr int64_t kOverheadNs = 3000;  // of an operator, whatever its type
 constexpr double kSaved = 0.5;
@@ -114,9 +114,10 @@ Doubles find_by_loss(const Case& c) {
   return doubles;
 }
 
-}  // namespace
+}  // namespace fp64_compute
 
 void check_fp64_compute(const Case& c, Findings& found) {
+  using namespace fp64_compute;
   if (!c.has_steps() || !c.work || !c.thread->track()) return;
   const ArgColumn* types = c.trace.find_args("Input type", ArgType::kJson);
   const bool has_types = types != nullptr && !types->rows.empty();

@@ -2,7 +2,7 @@
 
 #include "advise/hand_made_autograd.h"
 
-namespace stepscope {
+namespace stepscope::fp64_compute_test {
 namespace {
 
 // A step of 1 ms; the gradient of the loss takes so many bytes.
@@ -53,4 +53,4 @@ TEST(Fp64Compute, GoesByTypesWhereThereAreAny) {
 }
 
 }  // namespace
-}  // namespace stepscope
+}  // namespace stepscope::fp64_compute_test

@@ -13,7 +13,7 @@
 #include "analyze/operator_rules.h"
 
 namespace stepscope {
-namespace {
+namespace full_precision_matmul {
 
 constexpr double kLeastEligible = 0.05;  // of the kernels' time
 constexpr double kUnused = 0.01;         // Tensor Cores: less of the eligible time is none
@@ -91,9 +91,10 @@ KernelTimes find_kernel_times(const Case& c, const StepReplay& replay, const Ope
   return times;
 }
 
-}  // namespace
+}  // namespace full_precision_matmul
 
 void check_full_precision_matmul(const Case& c, Findings& found) {
+  using namespace full_precision_matmul;
   const auto devices = DeviceUse::of(c);
   if (!c.has_steps() || devices->empty()) return;
   const int64_t capability = find_compute_capability(c, devices->devices.front().device);

@@ -3,7 +3,7 @@
 #include "advise/hand_made_gpu_loop.h"
 #include "advise/rule_for_tests.h"
 
-namespace stepscope {
+namespace stepscope::full_precision_matmul_test {
 namespace {
 
 // A step waits for a convolution and for a kernel that Tensor Cores can not do.
@@ -59,4 +59,4 @@ TEST(FullPrecisionMatmul, SaysSoWhereTheHostIsSlower) {
 }
 
 }  // namespace
-}  // namespace stepscope
+}  // namespace stepscope::full_precision_matmul_test

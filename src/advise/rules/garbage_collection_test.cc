@@ -2,7 +2,7 @@
 
 #include "advise/hand_made_training.h"
 
-namespace stepscope {
+namespace stepscope::garbage_collection_test {
 namespace {
 
 Findings check(int64_t collect_us) {
@@ -32,4 +32,4 @@ TEST(GarbageCollection, ALittleIsNormal) {
 }
 
 }  // namespace
-}  // namespace stepscope
+}  // namespace stepscope::garbage_collection_test

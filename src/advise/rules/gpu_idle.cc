@@ -13,7 +13,7 @@
 #include "analyze/idle_causes.h"
 
 namespace stepscope {
-namespace {
+namespace gpu_idle {
 
 constexpr double kBusy = 0.5;
 constexpr double kLeastBusy = 0.005;  // less: the program hardly uses it
@@ -71,9 +71,10 @@ IdleAdvice advise_on(const IdleCauses& causes) {
       ".cpu(), print of a tensor), and input that is ready when it is needed."};
 }
 
-}  // namespace
+}  // namespace gpu_idle
 
 void check_gpu_idle(const Case& c, Findings& found) {
+  using namespace gpu_idle;
   const auto devices = DeviceUse::of(c);
   if (!c.has_steps() || devices->empty() || devices->utilisation(c) >= kBusy) return;
   if (devices->utilisation(c) < kLeastBusy) return;

@@ -4,7 +4,7 @@
 #include "advise/hand_made_gpu_loop.h"
 #include "advise/rule_for_tests.h"
 
-namespace stepscope {
+namespace stepscope::gpu_idle_test {
 namespace {
 
 // Ten kernels of kernel_us in a step, each launched by an operator of 100 us.
@@ -70,4 +70,4 @@ TEST(GpuIdle, IsPartOfTheFindingAboutInputWhereThatIsWhy) {
 }
 
 }  // namespace
-}  // namespace stepscope
+}  // namespace stepscope::gpu_idle_test

@@ -14,7 +14,7 @@
 #include "advise/rules.h"
 
 namespace stepscope {
-namespace {
+namespace grad_not_none {
 
 enum class Piece : uint8_t { kOther, kZeroGrad, kAccumulate, kZero, kAdd };
 
@@ -103,9 +103,10 @@ Gradients find_gradients(const Case& c) {
   return gradients;
 }
 
-}  // namespace
+}  // namespace grad_not_none
 
 void check_grad_not_none(const Case& c, Findings& found) {
+  using namespace grad_not_none;
   if (!c.has_steps() || !c.thread->has(TrainingRole::kZeroGrad)) return;
   const Gradients gradients = find_gradients(c);
   if (gradients.filled == 0) return;

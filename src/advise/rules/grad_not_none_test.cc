@@ -2,7 +2,7 @@
 
 #include "advise/hand_made_autograd.h"
 
-namespace stepscope {
+namespace stepscope::grad_not_none_test {
 namespace {
 
 // A step of 1 ms with so much filling, in zero_grad or elsewhere, and as much adding.
@@ -43,4 +43,4 @@ TEST(GradNotNone, MemoryThatWouldComeFromTheSystemInEachStepIsNone) {
 TEST(GradNotNone, FillingOtherTensorsIsNone) { EXPECT_TRUE(check(100, false).empty()); }
 
 }  // namespace
-}  // namespace stepscope
+}  // namespace stepscope::grad_not_none_test

@@ -11,7 +11,7 @@
 #include "advise/user_operators.h"
 
 namespace stepscope {
-namespace {
+namespace host_sync {
 
 bool is_reading(std::string_view name) {
   constexpr std::array<std::string_view, 6> kNames = {
@@ -20,9 +20,10 @@ bool is_reading(std::string_view name) {
   return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
 }
 
-}  // namespace
+}  // namespace host_sync
 
 void check_host_sync(const Case& c, Findings& found) {
+  using namespace host_sync;
   if (!c.has_steps() || DeviceUse::of(c)->empty()) return;
   const auto operators = UserOperators::of(c);
   OperatorSum reads(c);

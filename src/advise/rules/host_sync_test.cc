@@ -3,7 +3,7 @@
 #include "advise/hand_made_gpu_loop.h"
 #include "advise/rule_for_tests.h"
 
-namespace stepscope {
+namespace stepscope::host_sync_test {
 namespace {
 
 // A step launches 400 us of kernels, may read a value of it, and then takes so long on the host.
@@ -66,4 +66,4 @@ TEST(HostSync, IsNoneWhereTheDeviceIsBusyAnyway) {
 }
 
 }  // namespace
-}  // namespace stepscope
+}  // namespace stepscope::host_sync_test

@@ -9,13 +9,14 @@
 #include "advise/user_operators.h"
 
 namespace stepscope {
-namespace {
+namespace input_copy {
 
 constexpr int64_t kLeastNs = 10'000;  // less copied nothing, or next to nothing
 
-}  // namespace
+}  // namespace input_copy
 
 void check_input_copy(const Case& c, Findings& found) {
+  using namespace input_copy;
   if (!c.has_steps() || !DeviceUse::of(c)->empty()) return;
   const auto operators = UserOperators::of(c);
   const auto calls = ModelCalls::of(c);

@@ -2,7 +2,7 @@
 
 #include "advise/hand_made_autograd.h"
 
-namespace stepscope {
+namespace stepscope::input_copy_test {
 namespace {
 
 // A step of 1 ms in which something is done to a batch before the model gets it.
@@ -37,4 +37,4 @@ TEST(InputCopy, WhatTheModelDoesIsNone) { EXPECT_TRUE(check("aten::to", 200, tru
 TEST(InputCopy, OtherWorkOnABatchIsNone) { EXPECT_TRUE(check("aten::flip", 200).empty()); }
 
 }  // namespace
-}  // namespace stepscope
+}  // namespace stepscope::input_copy_test

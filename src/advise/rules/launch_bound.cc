@@ -12,7 +12,7 @@
 #include "analyze/quantile.h"
 
 namespace stepscope {
-namespace {
+namespace launch_bound {
 
 constexpr double kBusy = 0.5;           // of the time that is not waiting for input
 constexpr double kLaunchBound = 0.5;    // of the kernels begin as soon as they are launched
@@ -48,9 +48,10 @@ Kernels find_kernels(const Case& c, const StepReplay& replay) {
   return kernels;
 }
 
-}  // namespace
+}  // namespace launch_bound
 
 void check_launch_bound(const Case& c, Findings& found) {
+  using namespace launch_bound;
   const auto devices = DeviceUse::of(c);
   if (!c.has_steps() || devices->empty()) return;
   const int64_t rest_ns = c.recorded_ns - devices->input_wait_ns;

@@ -4,7 +4,7 @@
 #include "advise/hand_made_gpu_loop.h"
 #include "advise/rule_for_tests.h"
 
-namespace stepscope {
+namespace stepscope::launch_bound_test {
 namespace {
 
 Trace make(int kernels, int64_t host_us, int64_t kernel_us) {
@@ -38,4 +38,4 @@ TEST(LaunchBound, KeepsQuietWhereKernelsAreFew) {
 }
 
 }  // namespace
-}  // namespace stepscope
+}  // namespace stepscope::launch_bound_test

@@ -6,13 +6,14 @@
 #include "advise/job_rules.h"
 
 namespace stepscope {
-namespace {
+namespace load_imbalance {
 
 constexpr double kOfStep = 0.05;
 
-}  // namespace
+}  // namespace load_imbalance
 
 void check_load_imbalance(const Job& job, Findings& found) {
+  using namespace load_imbalance;
   const LoadImbalance& imbalance = job.imbalance;
   if (imbalance.step_ns <= 0 || imbalance.loss_ns < kOfStep * imbalance.step_ns) return;
   Finding finding;

@@ -12,7 +12,7 @@
 #include "advise/step_replay.h"
 
 namespace stepscope {
-namespace {
+namespace low_occupancy {
 
 constexpr double kBusy = 0.5;        // less: it is the host that matters
 constexpr double kLeastSaved = 0.2;  // of the step
@@ -78,9 +78,10 @@ std::vector<BlocksPerSm> find_blocks(const Case& c, const StepReplay& replay) {
   return found;
 }
 
-}  // namespace
+}  // namespace low_occupancy
 
 void check_low_occupancy(const Case& c, Findings& found) {
+  using namespace low_occupancy;
   const auto devices = DeviceUse::of(c);
   if (!c.has_steps() || devices->empty() || devices->utilisation(c) < kBusy) return;
   const auto replay = StepReplay::of(c.trace);

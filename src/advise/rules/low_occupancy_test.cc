@@ -3,7 +3,7 @@
 #include "advise/hand_made_gpu_loop.h"
 #include "advise/rule_for_tests.h"
 
-namespace stepscope {
+namespace stepscope::low_occupancy_test {
 namespace {
 
 Trace make(double blocks_per_sm) {
@@ -38,4 +38,4 @@ TEST(LowOccupancy, KeepsQuietWhereTheTraceDoesNotSay) {
 }
 
 }  // namespace
-}  // namespace stepscope
+}  // namespace stepscope::low_occupancy_test

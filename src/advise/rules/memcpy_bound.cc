@@ -11,7 +11,7 @@
 #include "advise/step_replay.h"
 
 namespace stepscope {
-namespace {
+namespace memcpy_bound {
 
 constexpr double kMostlyPageable = 0.5;
 
@@ -41,9 +41,10 @@ CopiedBytes find_copied(const Case& c, const StepReplay& replay) {
   return copied;
 }
 
-}  // namespace
+}  // namespace memcpy_bound
 
 void check_memcpy_bound(const Case& c, Findings& found) {
+  using namespace memcpy_bound;
   const auto devices = DeviceUse::of(c);
   if (!c.has_steps() || devices->empty() || devices->longest_copy == kNoSlice) return;
   const double share = c.share(devices->copy_ns);

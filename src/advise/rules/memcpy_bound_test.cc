@@ -3,7 +3,7 @@
 #include "advise/hand_made_gpu_loop.h"
 #include "advise/rule_for_tests.h"
 
-namespace stepscope {
+namespace stepscope::memcpy_bound_test {
 namespace {
 
 Trace make(int64_t copy_us) {
@@ -58,4 +58,4 @@ TEST(MemcpyBound, KeepsQuietWhereTheyAreHidden) {
 }
 
 }  // namespace
-}  // namespace stepscope
+}  // namespace stepscope::memcpy_bound_test

@@ -13,7 +13,7 @@
 #include "trace/allocation_lifetimes.h"
 
 namespace stepscope {
-namespace {
+namespace memory_growth {
 
 constexpr size_t kFewestSteps = 6;
 constexpr int64_t kCriticalBytesPerStep = (int64_t{4} << 30) / 10'000;  // 4 GiB in 10,000 steps
@@ -97,9 +97,10 @@ Keeper find_keeper(const Case& c, const DeviceKey& device) {
   return most;
 }
 
-}  // namespace
+}  // namespace memory_growth
 
 void check_memory_growth(const Case& c, Findings& found) {
+  using namespace memory_growth;
   if (c.steady.steps.size() < kFewestSteps || c.trace.allocations().time_ns.empty()) return;
   if (!c.thread->track()) return;
   const uint32_t process = c.trace.tracks()[index(*c.thread->track())].process;

@@ -4,7 +4,7 @@
 #include "advise/hand_made_gpu_loop.h"
 #include "advise/rule_for_tests.h"
 
-namespace stepscope {
+namespace stepscope::memory_growth_test {
 namespace {
 
 constexpr int64_t kKept = 256 << 10;
@@ -75,4 +75,4 @@ TEST(MemoryGrowth, KeepsQuietWithFewSteps) {
 }
 
 }  // namespace
-}  // namespace stepscope
+}  // namespace stepscope::memory_growth_test

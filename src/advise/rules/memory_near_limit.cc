@@ -9,7 +9,7 @@
 #include "analyze/text_value.h"
 
 namespace stepscope {
-namespace {
+namespace memory_near_limit {
 
 constexpr double kNear = 0.9;
 
@@ -19,9 +19,10 @@ struct Peak {
   size_t row = 0;  // of the allocations
 };
 
-}  // namespace
+}  // namespace memory_near_limit
 
 void check_memory_near_limit(const Case& c, Findings& found) {
+  using namespace memory_near_limit;
   const AllocationColumns& all = c.trace.allocations();
   if (c.trace.devices().empty()) return;
   std::map<int16_t, Peak> peaks;  // by device

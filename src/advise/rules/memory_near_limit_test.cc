@@ -3,7 +3,7 @@
 #include "advise/hand_made_gpu_loop.h"
 #include "advise/rule_for_tests.h"
 
-namespace stepscope {
+namespace stepscope::memory_near_limit_test {
 namespace {
 
 Trace make(int64_t bytes, int64_t limit_bytes) {
@@ -32,4 +32,4 @@ TEST(MemoryNearLimit, KeepsQuietWhereTheLimitIsUnknown) {
 }
 
 }  // namespace
-}  // namespace stepscope
+}  // namespace stepscope::memory_near_limit_test

@@ -9,7 +9,7 @@
 #include "advise/rules.h"
 
 namespace stepscope {
-namespace {
+namespace missing_no_grad {
 
 // Of a forward pass: nodes of the graph, and results that are kept until its end. It differs much:
 // of whole steps on CPU, no_grad around the teacher saved 1 to 5 % with a transformer, 8 to 25 %
@@ -43,9 +43,10 @@ std::string place_of(const Case& c, const ModelCall& call) {
                                     : c.place(c.trace.slices().label[index(call.user_call)]);
 }
 
-}  // namespace
+}  // namespace missing_no_grad
 
 void check_missing_no_grad(const Case& c, Findings& found) {
+  using namespace missing_no_grad;
   if (!c.thread->has(TrainingRole::kForward)) return;
   const auto calls = ModelCalls::of(c);
   if (!calls->has_backward() || !calls->has_numbers()) return;

@@ -2,7 +2,7 @@
 
 #include "advise/hand_made_autograd.h"
 
-namespace stepscope {
+namespace stepscope::missing_no_grad_test {
 namespace {
 
 using Node = HandMadeAutograd::Node;
@@ -90,4 +90,4 @@ TEST(MissingNoGrad, AModelThatGradientsPassThroughIsNone) {
 }
 
 }  // namespace
-}  // namespace stepscope
+}  // namespace stepscope::missing_no_grad_test

@@ -8,21 +8,10 @@
 #include "analyze/operator_rules.h"
 
 namespace stepscope {
-namespace {
+namespace poor_overlap {
 
 constexpr double kOfStep = 0.05;
 constexpr double kWellHidden = 0.5;  // of the communication: more is no poor overlap
-
-double median(const Job& job, double (*get)(const RankTimes&)) {
-  std::vector<double> values;
-  for (const JobRank& rank : job.ranks) {
-    if (rank.summary.steady_steps() > 0) values.push_back(get(rank.times));
-  }
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<ptrdiff_t>((values.size() - 1) / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 bool has_collectives(const Trace& trace) {
   const std::vector<Label>& labels = trace.labels().all();
@@ -32,23 +21,10 @@ bool has_collectives(const Trace& trace) {
   });
 }
 
-}  // namespace
-
-CommunicationUse::CommunicationUse(const Job& job)
-    : communication_ns(median(job, [](const RankTimes& times) { return times.communication_ns; })),
-      transfer_ns(median(job,
-                         [](const RankTimes& times) {
-                           return std::max(
-                               0.0, times.communication_ns - times.overlap_ns - times.wait_ns);
-                         })),
-      overlap_ns(median(job, [](const RankTimes& times) { return times.overlap_ns; })),
-      compute_ns(median(job, [](const RankTimes& times) {
-        return std::max(0.0, times.compute_ns - times.overlap_ns);
-      })) {}
-
-double CommunicationUse::hideable_ns() const { return std::min(transfer_ns, compute_ns); }
+}  // namespace poor_overlap
 
 void check_job_poor_overlap(const Job& job, Findings& found) {
+  using namespace poor_overlap;
   if (job.step_ns <= 0 || !job.is_by_step) return;
   const CommunicationUse use(job);
   const double hideable_ns = use.hideable_ns();
@@ -78,6 +54,7 @@ void check_job_poor_overlap(const Job& job, Findings& found) {
 }
 
 void check_poor_overlap(const Case& c, Findings& found) {
+  using namespace poor_overlap;
   if (!c.has_steps() || !has_collectives(c.trace)) return;
   const size_t before = found.size();
   check_job_poor_overlap(*Job::of(c.trace), found);

@@ -4,7 +4,7 @@
 #include "advise/job_rules.h"
 #include "advise/rule_for_tests.h"
 
-namespace stepscope {
+namespace stepscope::poor_overlap_test {
 namespace {
 
 Trace make(int64_t communication_us) {
@@ -30,4 +30,4 @@ TEST(PoorOverlap, KeepsQuietWhereThereIsLittle) {
 }
 
 }  // namespace
-}  // namespace stepscope
+}  // namespace stepscope::poor_overlap_test

@@ -4,7 +4,7 @@
 #include "advise/rules.h"
 
 namespace stepscope {
-namespace {
+namespace profiler_overhead {
 
 constexpr double kMuch = 0.2;
 
@@ -19,9 +19,10 @@ int64_t find_told_ns(const Case& c) {
   return ns;
 }
 
-}  // namespace
+}  // namespace profiler_overhead
 
 void check_profiler_overhead(const Case& c, Findings& found) {
+  using namespace profiler_overhead;
   const int64_t recording_ns = c.recording_ns + find_told_ns(c);
   const double share = c.recorded_ns <= 0
                            ? 0

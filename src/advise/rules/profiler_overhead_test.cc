@@ -4,7 +4,7 @@
 #include "advise/hand_made_gpu_loop.h"
 #include "advise/rule_for_tests.h"
 
-namespace stepscope {
+namespace stepscope::profiler_overhead_test {
 namespace {
 
 // Steps of 1 ms; an operator costs about 0.35 us to record.
@@ -55,4 +55,4 @@ TEST(ProfilerOverhead, BelievesOtherTools) {
 }
 
 }  // namespace
-}  // namespace stepscope
+}  // namespace stepscope::profiler_overhead_test

@@ -6,15 +6,16 @@
 #include "advise/rules.h"
 
 namespace stepscope {
-namespace {
+namespace python_hotspot {
 
 constexpr double kOfStep = 0.1;
 constexpr double kOfProgram = 0.3;  // something always takes most of a program
 constexpr double kLeft = 0.05;
 
-}  // namespace
+}  // namespace python_hotspot
 
 void check_python_hotspot(const Case& c, Findings& found) {
+  using namespace python_hotspot;
   if (!c.work) return;
   const double least = c.has_steps() ? kOfStep : kOfProgram;
   const FunctionWork* hottest = nullptr;

@@ -2,7 +2,7 @@
 
 #include "advise/hand_made_training.h"
 
-namespace stepscope {
+namespace stepscope::python_hotspot_test {
 namespace {
 
 Findings check(int64_t hot_us) {
@@ -74,4 +74,4 @@ TEST(PythonHotspot, LibrariesCountForTheFunctionThatCallsThem) {
 }
 
 }  // namespace
-}  // namespace stepscope
+}  // namespace stepscope::python_hotspot_test

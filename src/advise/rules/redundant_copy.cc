@@ -18,7 +18,7 @@
 #include "advise/user_operators.h"
 
 namespace stepscope {
-namespace {
+namespace redundant_copy {
 
 constexpr int64_t kLeastBytes = 4096;
 
@@ -124,9 +124,10 @@ class Copies {
   std::shared_ptr<const ModelCalls> calls_;
 };
 
-}  // namespace
+}  // namespace redundant_copy
 
 void check_redundant_copy(const Case& c, Findings& found) {
+  using namespace redundant_copy;
   if (!c.has_steps() || c.trace.allocations().time_ns.empty()) return;
   const auto operators = UserOperators::of(c);
   std::vector<Copy> copies = Copies(c, *operators).find();

@@ -2,7 +2,7 @@
 
 #include "advise/hand_made_autograd.h"
 
-namespace stepscope {
+namespace stepscope::redundant_copy_test {
 namespace {
 
 constexpr int64_t kBytes = 1 << 20;
@@ -49,4 +49,4 @@ TEST(RedundantCopy, ACopyOfWhatWasComputedIsNone) {
 }
 
 }  // namespace
-}  // namespace stepscope
+}  // namespace stepscope::redundant_copy_test

@@ -13,7 +13,7 @@
 #include "advise/rules.h"
 
 namespace stepscope {
-namespace {
+namespace single_tensor_optimizer {
 
 // It is what everyone has on CPU: only where it takes much of a step is it a problem.
 constexpr double kOfStep = 0.2;
@@ -92,9 +92,10 @@ std::map<LabelId, OptimizerWork> find_optimizers(const Case& c) {
   return optimizers;
 }
 
-}  // namespace
+}  // namespace single_tensor_optimizer
 
 void check_single_tensor_optimizer(const Case& c, Findings& found) {
+  using namespace single_tensor_optimizer;
   if (!c.has_steps() || !c.thread->track()) return;
   if (c.share(c.phase_ns(Phase::kOptimizer)) < kOfStep) return;
   const auto optimizers = find_optimizers(c);

@@ -4,7 +4,7 @@
 
 #include "advise/hand_made_autograd.h"
 
-namespace stepscope {
+namespace stepscope::single_tensor_optimizer_test {
 namespace {
 
 // A step of 1 ms with so many operators of 10 us in the optimizer.
@@ -68,4 +68,4 @@ TEST(SingleTensorOptimizer, OneWithinAnotherIsTheOneToChange) {
 TEST(SingleTensorOptimizer, PlainGradientDescentIsNone) { EXPECT_TRUE(check("SGD", 40).empty()); }
 
 }  // namespace
-}  // namespace stepscope
+}  // namespace stepscope::single_tensor_optimizer_test

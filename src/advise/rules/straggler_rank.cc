@@ -6,7 +6,7 @@
 #include "advise/job_rules.h"
 
 namespace stepscope {
-namespace {
+namespace straggler_rank {
 
 std::string advise_on(const JobRank& rank) {
   const std::string who = "rank " + std::to_string(rank.summary.rank);
@@ -37,9 +37,10 @@ std::string advise_on(const JobRank& rank) {
          ": what only it does (logging, checkpoints, evaluation), other programs, CPU binding.";
 }
 
-}  // namespace
+}  // namespace straggler_rank
 
 void check_straggler_rank(const Job& job, Findings& found) {
+  using namespace straggler_rank;
   if (job.step_ns <= 0) return;
   const std::vector<uint32_t> slow = list_stragglers(job);
   for (size_t i = 0; i < slow.size(); ++i) {

@@ -14,7 +14,7 @@
 #include "advise/user_operators.h"
 
 namespace stepscope {
-namespace {
+namespace tensor_from_python_list {
 
 constexpr int64_t kLeastReadNs = 2000;  // less is a scalar, or a handful of numbers
 
@@ -72,9 +72,10 @@ int64_t find_other_ns(const Case& c, const std::map<LabelId, Made>& by_function)
   return other_ns;
 }
 
-}  // namespace
+}  // namespace tensor_from_python_list
 
 void check_tensor_from_python_list(const Case& c, Findings& found) {
+  using namespace tensor_from_python_list;
   bool has_lists = false;
   for (const Label& label : c.trace.labels().all()) {
     has_lists |= c.trace.string(label.name) == "aten::lift_fresh";

@@ -2,7 +2,7 @@
 
 #include "advise/hand_made_autograd.h"
 
-namespace stepscope {
+namespace stepscope::tensor_from_python_list_test {
 namespace {
 
 // A step of 1 ms in which a list is read for so long.
@@ -45,4 +45,4 @@ TEST(TensorFromPythonList, PythonBetweenOtherOperatorsIsNone) {
 }
 
 }  // namespace
-}  // namespace stepscope
+}  // namespace stepscope::tensor_from_python_list_test

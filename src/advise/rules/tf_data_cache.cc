@@ -7,7 +7,7 @@
 #include "analyze/text_value.h"
 
 namespace stepscope {
-namespace {
+namespace tf_data_cache {
 
 bool is_repeated(const InputPipeline& pipeline, uint32_t stage) {
   for (uint32_t at = stage; at != kNoStage; at = pipeline.stages[at].parent) {
@@ -16,9 +16,10 @@ bool is_repeated(const InputPipeline& pipeline, uint32_t stage) {
   return false;
 }
 
-}  // namespace
+}  // namespace tf_data_cache
 
 void check_tf_data_cache(const Case& c, Findings& found) {
+  using namespace tf_data_cache;
   const auto input = InputPipelines::of(c.trace);
   if (!input->is_input_bound()) return;
   const TfDataModel model(*input);

@@ -5,14 +5,15 @@
 #include "advise/tf_data_model.h"
 
 namespace stepscope {
-namespace {
+namespace tf_data_intra_op_parallelism {
 
 constexpr double kBusy = 0.8;     // of the cores
 constexpr double kGained = 0.15;  // of the function's work: what dividing small operators costs
 
-}  // namespace
+}  // namespace tf_data_intra_op_parallelism
 
 void check_tf_data_intra_op_parallelism(const Case& c, Findings& found) {
+  using namespace tf_data_intra_op_parallelism;
   const auto input = InputPipelines::of(c.trace);
   if (!input->is_input_bound()) return;
   const TfDataModel model(*input);

@@ -8,7 +8,7 @@
 #include "advise/tf_data_model.h"
 
 namespace stepscope {
-namespace {
+namespace tf_data_prefetch {
 
 constexpr int64_t kEnough = 8;       // batches in store
 constexpr double kUneven = 0.5;      // of the waiting goes with a larger store
@@ -27,9 +27,10 @@ Finding describe(const InputPipelines& input, std::string id, double new_step_ns
   return finding;
 }
 
-}  // namespace
+}  // namespace tf_data_prefetch
 
 void check_tf_data_prefetch(const Case& c, Findings& found) {
+  using namespace tf_data_prefetch;
   const auto input = InputPipelines::of(c.trace);
   if (!input->is_input_bound()) return;
   const TfDataModel model(*input);

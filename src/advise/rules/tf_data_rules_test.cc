@@ -5,7 +5,7 @@
 #include "advise/rule_for_tests.h"
 #include "analyze/hand_made_input.h"
 
-namespace stepscope {
+namespace stepscope::tf_data_rules_test {
 namespace {
 
 constexpr int kSteps = 12;
@@ -195,4 +195,4 @@ TEST(TfData, AnswersNameTheSlowStage) {
 }
 
 }  // namespace
-}  // namespace stepscope
+}  // namespace stepscope::tf_data_rules_test

@@ -7,7 +7,7 @@
 #include "analyze/text_value.h"
 
 namespace stepscope {
-namespace {
+namespace tf_data_slow_map {
 
 constexpr std::string_view kMap = "Map";
 
@@ -25,9 +25,10 @@ std::string cache_advice(const InputPipelines& input) {
   return text + ", ";
 }
 
-}  // namespace
+}  // namespace tf_data_slow_map
 
 void check_tf_data_slow_map(const Case& c, Findings& found) {
+  using namespace tf_data_slow_map;
   const auto input = InputPipelines::of(c.trace);
   if (!input->is_input_bound()) return;
   const TfDataModel model(*input);

@@ -4,7 +4,7 @@
 #include "advise/tf_data_model.h"
 
 namespace stepscope {
-namespace {
+namespace tf_data_slow_source {
 
 bool reads_in_parallel(const InputPipeline& pipeline, uint32_t stage) {
   for (uint32_t at = stage; at != kNoStage; at = pipeline.stages[at].parent) {
@@ -14,9 +14,10 @@ bool reads_in_parallel(const InputPipeline& pipeline, uint32_t stage) {
   return false;
 }
 
-}  // namespace
+}  // namespace tf_data_slow_source
 
 void check_tf_data_slow_source(const Case& c, Findings& found) {
+  using namespace tf_data_slow_source;
   const auto input = InputPipelines::of(c.trace);
   if (!input->is_input_bound()) return;
   const TfDataModel model(*input);

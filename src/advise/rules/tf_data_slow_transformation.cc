@@ -5,7 +5,7 @@
 #include "advise/tf_data_model.h"
 
 namespace stepscope {
-namespace {
+namespace tf_data_slow_transformation {
 
 bool is_batch(const InputStage& stage) {
   const std::string_view kind = stage.kind();
@@ -17,9 +17,10 @@ bool is_map(const InputStage& stage) {
   return kind == "Map" || kind == "ParallelMap" || kind == "MapAndBatch";
 }
 
-}  // namespace
+}  // namespace tf_data_slow_transformation
 
 void check_tf_data_slow_transformation(const Case& c, Findings& found) {
+  using namespace tf_data_slow_transformation;
   const auto input = InputPipelines::of(c.trace);
   if (!input->is_input_bound()) return;
   const TfDataModel model(*input);

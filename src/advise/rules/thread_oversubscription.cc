@@ -5,7 +5,7 @@
 #include "advise/rules.h"
 
 namespace stepscope {
-namespace {
+namespace thread_oversubscription {
 
 constexpr double kTooMany = 1.5;  // times the cores
 constexpr double kOfStep = 0.3;   // in operators
@@ -13,9 +13,10 @@ constexpr double kOfStep = 0.3;   // in operators
 // 2 cores.
 constexpr double kAtStake = 0.65;
 
-}  // namespace
+}  // namespace thread_oversubscription
 
 void check_thread_oversubscription(const Case& c, Findings& found) {
+  using namespace thread_oversubscription;
   if (!c.has_steps() || !c.work || c.cpu.cores == 0) return;
   if (c.cpu.torch_threads < kTooMany * c.cpu.cores) return;
   int64_t operators_ns = 0;

@@ -2,7 +2,7 @@
 
 #include "advise/hand_made_training.h"
 
-namespace stepscope {
+namespace stepscope::thread_oversubscription_test {
 namespace {
 
 Findings check(double threads) {
@@ -23,4 +23,4 @@ TEST(ThreadOversubscription, MoreThreadsThanCoresWaitForEachOther) {
 }
 
 }  // namespace
-}  // namespace stepscope
+}  // namespace stepscope::thread_oversubscription_test

@@ -5,15 +5,16 @@
 #include "advise/rules.h"
 
 namespace stepscope {
-namespace {
+namespace too_few_threads {
 
 constexpr int64_t kLargeNs = 400'000;  // an operator that is worth dividing
 constexpr double kOfStep = 0.3;        // in such operators
 constexpr double kEfficiency = 0.75;   // of the cores that are added
 
-}  // namespace
+}  // namespace too_few_threads
 
 void check_too_few_threads(const Case& c, Findings& found) {
+  using namespace too_few_threads;
   if (!c.has_steps() || !c.work || c.cpu.torch_threads < 1) return;
   const double threads = c.cpu.torch_threads;
   if (threads >= c.cpu.cores) return;

@@ -2,7 +2,7 @@
 
 #include "advise/hand_made_training.h"
 
-namespace stepscope {
+namespace stepscope::too_few_threads_test {
 namespace {
 
 Findings check(double threads, int64_t operator_us, int cores = 2) {
@@ -27,4 +27,4 @@ TEST(TooFewThreads, AllCoresOrSmallOperatorsAreFine) {
 }
 
 }  // namespace
-}  // namespace stepscope
+}  // namespace stepscope::too_few_threads_test

@@ -14,7 +14,7 @@
 #include "analyze/shapes.h"
 
 namespace stepscope {
-namespace {
+namespace unaligned_matmul {
 
 constexpr int64_t kAlignment = 8;
 constexpr float kLeft = 0.6;  // of a kernel, once it is aligned
@@ -88,9 +88,10 @@ class Products {
   const ArgColumn* types_;
 };
 
-}  // namespace
+}  // namespace unaligned_matmul
 
 void check_unaligned_matmul(const Case& c, Findings& found) {
+  using namespace unaligned_matmul;
   if (!c.has_steps() || DeviceUse::of(c)->empty()) return;
   Products products(c);
   products.find();

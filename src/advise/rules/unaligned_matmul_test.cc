@@ -3,7 +3,7 @@
 #include "advise/hand_made_gpu_loop.h"
 #include "advise/rule_for_tests.h"
 
-namespace stepscope {
+namespace stepscope::unaligned_matmul_test {
 namespace {
 
 // A step that waits for a product of matrices.
@@ -36,4 +36,4 @@ TEST(UnalignedMatmul, OtherTypesAreOthersProblem) {
 }
 
 }  // namespace
-}  // namespace stepscope
+}  // namespace stepscope::unaligned_matmul_test
