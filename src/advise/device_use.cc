@@ -39,6 +39,7 @@ class Finder {
     std::stable_sort(found_.devices.begin(), found_.devices.end(),
                      [](const auto& a, const auto& b) { return a.busy_ns > b.busy_ns; });
     for (IntervalSet* set : {&kernels_, &communication_, &copies_, &fills_}) set->normalize();
+    found_.copies_ns = copies_.total_ns();
     found_.busy = kernels_;
     const auto add_exposed = [&](const IntervalSet& set) {
       const int64_t before_ns = found_.busy.total_ns();

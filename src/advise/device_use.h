@@ -27,6 +27,7 @@ struct DeviceUse {
   int64_t input_wait_ns = 0;     // of the training thread, with nothing going on on a device
   SliceId longest_communication = kNoSlice;
   SliceId longest_copy = kNoSlice;
+  int64_t copies_ns = 0;  // of all copies, whatever else went on
 
   bool empty() const { return devices.empty(); }
   // Of the busiest device.

@@ -4,7 +4,9 @@
 #include <cstdio>
 #include <string_view>
 
+#include "advise/device_use.h"
 #include "advise/finding_text.h"
+#include "analyze/device_slices.h"
 #include "analyze/input_pipelines.h"
 #include "analyze/text_value.h"
 
@@ -33,6 +35,11 @@ std::string phase_shares(const Case& c) {
   return text;
 }
 
+// Of a device whose launches nobody recorded, as a TPU's: the host's thread says nothing of it.
+bool has_device_without_launches(const Case& c) {
+  return !DeviceUse::of(c)->empty() && DeviceSlices::of(c.trace)->launched() == 0;
+}
+
 std::string bound_of(const Case& c) {
   const auto share = [&](Phase phase) {
     return static_cast<double>(c.phase_ns(phase)) /
@@ -46,7 +53,11 @@ std::string bound_of(const Case& c) {
   if (knows_phases && share(Phase::kHost) + share(Phase::kIdle) >= 0.3) {
     return "what the trace does not show (waiting, or Python without its stacks)";
   }
-  return share(Phase::kCopy) >= 0.5 ? "copies" : "computation";
+  if (share(Phase::kCopy) < 0.5) return "computation";
+  // A copy to the host waits for all that its stream has to do before.
+  const auto device = DeviceUse::of(c);
+  const bool only_waits = !device->empty() && 2 * device->copies_ns < c.phase_ns(Phase::kCopy);
+  return only_waits ? "copies that wait for the device" : "copies";
 }
 
 std::string steps_line(const Case& c) {
@@ -61,7 +72,12 @@ std::string steps_line(const Case& c) {
   if (steady.warm_up_steps > 0) {
     line += " after " + text_of_count(static_cast<int64_t>(steady.warm_up_steps)) + " to warm up";
   }
-  line += ") and is bound by " + bound_of(c) + ": " + phase_shares(c) + ".";
+  line += ") and is bound by ";
+  if (has_device_without_launches(c) && DeviceUse::of(c)->utilisation(c) >= 0.5) {
+    return line + "computation: the device works for " +
+           in_percent(DeviceUse::of(c)->utilisation(c)) + " of it.";
+  }
+  line += bound_of(c) + ": " + phase_shares(c) + ".";
   return line;
 }
 

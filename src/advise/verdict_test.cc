@@ -53,6 +53,30 @@ TEST(Verdict, WhatNobodyRecordedIsNotTakenForPython) {
   EXPECT_NE(line.find("is bound by what the trace does not show"), std::string::npos) << line;
 }
 
+TEST(Verdict, ACopyThatWaitsForTheDeviceIsNoSlowCopy) {
+  HandMadeGpuLoop loop;
+  for (int i = 0; i < 3; ++i) {
+    loop.begin_step().op("aten::mm", "sgemm", 20, 900).copy(2).end_step();
+  }
+  const Trace trace = loop.made.build();
+  const std::string line = Advice::of(trace)->verdict.lines[0];
+  EXPECT_NE(line.find("is bound by copies that wait for the device"), std::string::npos) << line;
+}
+
+TEST(Verdict, ABusyDeviceWhoseLaunchesNobodyRecordedIsNoPython) {
+  HandMadeTrace made;
+  for (int64_t i = 0; i < 4; ++i) {
+    made.step("train#" + std::to_string(i), i * 1000, 1000);
+    made.add(made.thread(), "PjitFunction(train_step)", "", SliceKind::kOther, i * 1000 + 10, 50);
+    made.kernel("fusion.1", i * 1000 + 50, 900, 0);
+  }
+  const Trace trace = made.build();
+  const std::string line = Advice::of(trace)->verdict.lines[0];
+  EXPECT_NE(line.find("is bound by computation: the device works for 90 % of it"),
+            std::string::npos)
+      << line;
+}
+
 TEST(Verdict, OneStepIsOne) {
   HandMadeGpuLoop loop;
   loop.begin_step().op("aten::mm", "sgemm", 100, 300).synchronize().end_step();

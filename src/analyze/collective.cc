@@ -22,6 +22,7 @@ constexpr std::pair<std::string_view, CollectiveType> kNameParts[] = {
     {"barrier", CollectiveType::kBarrier},
     {"broadcast", CollectiveType::kBroadcast},
     {"sendrecv", CollectiveType::kSendReceive},
+    {"collectivepermute", CollectiveType::kSendReceive},
     {"gather", CollectiveType::kGather},
     {"scatter", CollectiveType::kScatter},
     {"reduce", CollectiveType::kReduce},

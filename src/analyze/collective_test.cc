@@ -14,6 +14,8 @@ TEST(Collective, IsKnownByKernelsScopesAndMetadata) {
   EXPECT_EQ(find_collective_type("gloo:broadcast"), CollectiveType::kBroadcast);
   EXPECT_EQ(find_collective_type("_reduce_scatter_base"), CollectiveType::kReduceScatter);
   EXPECT_EQ(find_collective_type("all_to_allv"), CollectiveType::kAllToAll);
+  EXPECT_EQ(find_collective_type("all-reduce.4"), CollectiveType::kAllReduce);
+  EXPECT_EQ(find_collective_type("collective-permute-start.1"), CollectiveType::kSendReceive);
   EXPECT_EQ(find_collective_type("reduce"), CollectiveType::kReduce);
   EXPECT_EQ(find_collective_type("sgemm"), CollectiveType::kOther);
 }

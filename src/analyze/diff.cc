@@ -1,6 +1,7 @@
 #include "analyze/diff.h"
 
-#include <algorithm>
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -31,7 +32,7 @@ std::string name_of(const Trace& trace, const Label& label) {
 
 class Reader {
  public:
-  Reader(const Trace& trace, bool by_steps) : trace_(trace) {
+  Reader(const Trace& trace, bool by_steps) : trace_(trace), in_step_(trace.labels().size()) {
     const auto spans = StepSpans::of(trace);
     if (by_steps) steady_ = SteadySteps::find(trace, *spans);
     side_.steps = steady_.steps.size();
@@ -47,8 +48,12 @@ class Reader {
 
   DiffSide read() {
     read_phases();
-    for (const Track& track : trace_.tracks()) {
-      if (track.kind == TrackKind::kThread || track.kind == TrackKind::kStream) read_track(track);
+    for (const Interval& time : times_) {
+      for (const Track& track : trace_.tracks()) {
+        const bool is_wanted = track.kind == TrackKind::kThread || track.kind == TrackKind::kStream;
+        if (is_wanted) read_track(track, time);
+      }
+      add_step();
     }
     return std::move(side_);
   }
@@ -63,40 +68,44 @@ class Reader {
     }
   }
 
-  // Own times, step by step.
-  void read_track(const Track& track) {
-    std::vector<int64_t> in_step(trace_.labels().size());
-    std::vector<uint32_t> touched;
-    Nesting nesting;
-    const auto close = [&](const Nesting::Slice& slice) {
-      int64_t& ns = in_step[index(slice.label)];
-      if (ns == 0) touched.push_back(index(slice.label));
-      ns += slice.self_ns();
-    };
-    for (const Interval& time : times_) {
-      walk_in_time(
-          trace_, track, time, nesting, [](uint32_t, bool) {}, close);
-      for (const uint32_t label : touched) {
-        add(LabelId{label}, in_step[label]);
-        in_step[label] = 0;
-      }
-      touched.clear();
-    }
+  // Own times of one step, to those that other tracks have in it.
+  void read_track(const Track& track, const Interval& time) {
+    walk_in_time(
+        trace_, track, time, nesting_, [](uint32_t, bool) {},
+        [&](const Nesting::Slice& slice) {
+          int64_t& ns = in_step_[index(slice.label)];
+          if (ns == 0) touched_.push_back(index(slice.label));
+          ns += slice.self_ns();
+        });
   }
 
-  void add(LabelId id, int64_t ns) {
+  // What a step spent on one name is one sample, on however many threads and streams that was.
+  void add_step() {
+    std::map<DiffSide::Key, int64_t> sums;
+    for (const uint32_t label : touched_) {
+      const int64_t ns = std::exchange(in_step_[label], 0);
+      if (ns <= 0) continue;
+      if (const auto key = key_of(LabelId{label})) sums[*key] += ns;
+    }
+    touched_.clear();
+    for (const auto& [key, ns] : sums) side_.times[key].add(static_cast<double>(ns));
+  }
+
+  std::optional<DiffSide::Key> key_of(LabelId id) const {
     const Label& label = trace_.labels()[id];
     const bool is_function = label.kind == SliceKind::kPython || label.kind == SliceKind::kCall;
     const bool is_kernel = label.kind == SliceKind::kKernel;
-    if (!is_function && !is_kernel && label.kind != SliceKind::kOperator) return;
-    if (ns <= 0) return;
+    if (!is_function && !is_kernel && label.kind != SliceKind::kOperator) return std::nullopt;
     const char* section = is_function ? "functions" : is_kernel ? "kernels" : "operators";
-    side_.times[{section, name_of(trace_, label)}].add(static_cast<double>(ns));
+    return DiffSide::Key(section, name_of(trace_, label));
   }
 
   const Trace& trace_;
   SteadySteps steady_;
   std::vector<Interval> times_;
+  std::vector<int64_t> in_step_;   // by label
+  std::vector<uint32_t> touched_;  // labels with a time, perhaps more than once
+  Nesting nesting_;
   DiffSide side_;
 };
 

@@ -6,6 +6,7 @@
 
 #include "analyze/row_order.h"
 #include "analyze/text_value.h"
+#include "analyze/utf8.h"
 
 namespace stepscope {
 namespace {
@@ -13,6 +14,7 @@ namespace {
 constexpr double kErrors = 2.5;       // so many standard errors are no chance any more
 constexpr double kLeastNews = 0.005;  // of a step: smaller changes are no news
 constexpr int64_t kDefaultLimit = 40;
+constexpr size_t kLongestName = 60;  // of a kernel, in a sentence
 constexpr std::array<std::string_view, 5> kSections = {"phases", "operators", "kernels",
                                                        "functions", "ranks"};
 
@@ -116,8 +118,8 @@ std::string describe_most(const std::vector<DiffRow>& rows, bool is_faster) {
   std::string text;
   for (size_t i = 0; i < std::min<size_t>(4, wanted.size()); ++i) {
     const DiffRow& row = *wanted[i];
-    text += (text.empty() ? "" : ", ") + row.key->second + " " + (is_faster ? "-" : "+") +
-            text_of_ns(std::lround(std::abs(row.change.change_ns())));
+    text += (text.empty() ? "" : ", ") + elide_middle(row.key->second, kLongestName) + " " +
+            (is_faster ? "-" : "+") + text_of_ns(std::lround(std::abs(row.change.change_ns())));
   }
   return text;
 }

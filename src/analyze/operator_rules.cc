@@ -95,9 +95,23 @@ constexpr std::array<string_view, 6> kCommunicationKernels = {
     "ncclKernel",      "ncclDevKernel",       "cross_device_reduce",
     "shot_all_reduce", "multimem_all_reduce", "nvshmem",
 };
-// Begins of such names: NCCL's and RCCL's, MTIA's, oneCCL's (allreduce_large_impl<...>).
-constexpr std::array<string_view, 8> kCommunicationBegins = {
-    "nccl", "rccl", "hccl", "oneccl_", "allreduce_", "allgatherv_", "reduce_scatter_", "alltoall_",
+// Begins of such names: NCCL's and RCCL's, MTIA's, oneCCL's (allreduce_large_impl<...>), and XLA's
+// operations on a TPU (all-reduce.4, all-gather-start).
+constexpr std::array<string_view, 14> kCommunicationBegins = {
+    "nccl",
+    "rccl",
+    "hccl",
+    "oneccl_",
+    "allreduce_",
+    "allgatherv_",
+    "reduce_scatter_",
+    "alltoall_",
+    "all-reduce",
+    "all-gather",
+    "reduce-scatter",
+    "all-to-all",
+    "ragged-all-to-all",
+    "collective-",
 };
 
 template <size_t N>

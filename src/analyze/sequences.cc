@@ -130,6 +130,26 @@ void add_runs(const Trace& trace, std::span<const DeviceSlice> kernels, size_t l
   }
 }
 
+// Of rows with as many calls the one that takes most of a device comes first, whatever the order of
+// the labels is.
+std::vector<const Sequences::value_type*> in_order(const Trace& trace, const Sequences& found) {
+  std::vector<const Sequences::value_type*> rows;
+  rows.reserve(found.size());
+  for (const auto& row : found) rows.push_back(&row);
+  std::sort(rows.begin(), rows.end(), [&](const auto* a, const auto* b) {
+    if (a->second.device_ns != b->second.device_ns) {
+      return a->second.device_ns > b->second.device_ns;
+    }
+    const auto name_of = [&](uint32_t label) {
+      return trace.string(trace.labels()[LabelId{label}].name);
+    };
+    return std::lexicographical_compare(
+        a->first.begin(), a->first.end(), b->first.begin(), b->first.end(),
+        [&](uint32_t one, uint32_t other) { return name_of(one) < name_of(other); });
+  });
+  return rows;
+}
+
 Table make_operator_sequences(const Trace& trace, const Sequences& found) {
   Table table("sequences");
   Column& operator_name = table.add("operator", ColumnType::kString);
@@ -139,7 +159,8 @@ Table make_operator_sequences(const Trace& trace, const Sequences& found) {
   Column& device = table.add("device_ns", ColumnType::kInt, Unit::kNs);
   Column& gap = table.add("gap_ns", ColumnType::kInt, Unit::kNs);
   Column& host = table.add("host_ns", ColumnType::kInt, Unit::kNs);
-  for (const auto& [labels, sequence] : found) {
+  for (const auto* row : in_order(trace, found)) {
+    const auto& [labels, sequence] = *row;
     operator_name.push(trace.string(trace.labels()[LabelId{labels.front()}].name));
     sequence_column.push(join_names(trace, labels, 1));
     pieces.push(static_cast<int64_t>(labels.size() - 1));
@@ -160,7 +181,8 @@ Table make_runs(const Trace& trace, const Sequences& found) {
   Column& gap = table.add("gap_ns", ColumnType::kInt, Unit::kNs);
   Column& mean = table.add("mean_kernel_ns", ColumnType::kInt, Unit::kNs);
   Column& saved = table.add("launches_saved", ColumnType::kInt, Unit::kCount);
-  for (const auto& [labels, sequence] : found) {
+  for (const auto* row : in_order(trace, found)) {
+    const auto& [labels, sequence] = *row;
     if (sequence.calls < kLeastRuns) continue;
     const auto all = static_cast<int64_t>(sequence.calls * labels.size());
     sequence_column.push(join_names(trace, labels, 0));

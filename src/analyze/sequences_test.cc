@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "analyze/hand_made_trace.h"
 #include "analyze/views.h"
 
@@ -23,6 +25,26 @@ HandMadeTrace make_repeated(int calls) {
     }
   }
   return made;
+}
+
+TEST(Sequences, OfEqualCallsTheLongestComesFirst) {
+  HandMadeTrace made;
+  for (const auto& [name, begin_ns, kernel_ns] :
+       {std::tuple("aten::a", 0, 10), std::tuple("aten::b", 1000, 30),
+        std::tuple("aten::c", 2000, 20)}) {
+    made.op(name, begin_ns, 500);
+    for (int64_t i = 0; i < 3; ++i) {
+      made.launch(begin_ns + i * 100, 5, begin_ns + i + 1);
+      made.kernel("k", begin_ns + i * 100 + 10, kernel_ns, begin_ns + i + 1);
+    }
+  }
+  const Trace trace = made.build();
+  const Result<Table> table = make_view(trace, "sequences", {});
+  ASSERT_TRUE(table.ok());
+  ASSERT_EQ(table->rows(), 3u);
+  EXPECT_EQ(table->find("operator")->get_string(0), "aten::b");
+  EXPECT_EQ(table->find("operator")->get_string(1), "aten::c");
+  EXPECT_EQ(table->find("operator")->get_string(2), "aten::a");
 }
 
 TEST(Sequences, CallsOfAnOperatorWithTheSameKernelsAreOneRow) {

@@ -131,17 +131,33 @@ struct ScopedStep {
   TrackId track;
 };
 
+// The program's own scopes; where it has none, the steps that a TPU's profiler found by itself.
+std::vector<uint8_t> find_step_labels(const Trace& trace) {
+  const std::vector<Label>& labels = trace.labels().all();
+  const bool has_scopes = std::any_of(labels.begin(), labels.end(), [](const Label& label) {
+    return label.kind == SliceKind::kStep;
+  });
+  std::vector<uint8_t> is_step;
+  is_step.reserve(labels.size());
+  for (const Label& label : labels) {
+    is_step.push_back(has_scopes ? label.kind == SliceKind::kStep
+                                 : label.kind == SliceKind::kDeviceAnnotation &&
+                                       trace.string(label.category) == "Steps");
+  }
+  return is_step;
+}
+
 std::vector<ScopedStep> find_scoped_steps(const Trace& trace) {
   const std::vector<Label>& labels = trace.labels().all();
+  const std::vector<uint8_t> is_step = find_step_labels(trace);
   std::vector<ScopedStep> steps;
-  if (std::none_of(labels.begin(), labels.end(),
-                   [](const Label& label) { return label.kind == SliceKind::kStep; })) {
+  if (std::none_of(is_step.begin(), is_step.end(), [](uint8_t is) { return is != 0; })) {
     return steps;
   }
   const SliceColumns& slices = trace.slices();
   for (uint32_t row = 0; row < slices.size(); ++row) {
+    if (is_step[index(slices.label[row])] == 0) continue;
     const Label& label = labels[index(slices.label[row])];
-    if (label.kind != SliceKind::kStep) continue;
     ScopedStep found{.step = {}, .track = trace.find_track_of(SliceId{row})};
     found.step.number = parse_trailing_number(trace.string(label.name)).value_or(-1);
     found.step.scope = {slices.start_ns[row], slices.end_ns(row)};

@@ -15,7 +15,8 @@
 // - Several ranks in one trace have steps of their own, and so may threads: the steps are those of
 //   one process, of the training thread where that has any. Scopes of its other threads are steps
 //   where they are for most of their time beside those.
-// - A trace without step scopes has the steps that its optimizers show (found_steps.h), or is
+// - A TPU's profile without step scopes has the steps of its device.
+// - A trace without these has the steps that its optimizers show (found_steps.h), or is
 // divided
 //   by its requests for input (input_pipelines.h). Without these either it is one step, from its
 //   first operator's begin to the last one's end.

@@ -104,6 +104,37 @@ TEST(Steps, ScopesAndKernelsOfOtherBackendsAreCommunication) {
   }
 }
 
+TEST(Steps, CollectivesOfXlaAreCommunication) {
+  HandMadeTrace made;
+  made.step("train#1", 0, 100);
+  made.kernel("all-reduce.4", 10, 20, 0);
+  made.kernel("fusion.all", 40, 30, 0);
+  const Table table = make(made);
+  EXPECT_EQ(int_at(table, "communication_ns", 0), 20);
+  EXPECT_EQ(int_at(table, "kernel_ns", 0), 30);
+}
+
+TEST(Steps, StepsOfADeviceAreTakenWhereTheProgramMarksNone) {
+  for (const bool is_marked : {false, true}) {
+    HandMadeTrace made;
+    const TrackId line = made.add_stream(0, 1);
+    for (int64_t i = 0; i < 3; ++i) {
+      made.add(line, std::to_string(i + 7), "Steps", SliceKind::kDeviceAnnotation, i * 100, 90);
+      made.kernel("fusion", i * 100 + 10, 50, 0);
+    }
+    if (is_marked) made.step("train#1", 0, 300);
+    const Table table = make(made);
+    if (is_marked) {
+      EXPECT_EQ(table.rows(), 1u);
+      continue;
+    }
+    ASSERT_EQ(table.rows(), 3u);
+    EXPECT_EQ(int_at(table, "step", 0), 7);
+    EXPECT_EQ(int_at(table, "dur_ns", 0), 90);
+    EXPECT_EQ(int_at(table, "kernel_ns", 0), 50);
+  }
+}
+
 TEST(Steps, StepsOfSeveralRanksInOneTraceAreThoseOfOne) {
   HandMadeTrace made;
   const TrackId other_rank = made.builder().add_thread(ForeignId{2}, ForeignId{2});

@@ -77,6 +77,16 @@ EventLabel label_on_stream(std::string_view name) {
   return {std::string(name), "kernel", SliceKind::kKernel};
 }
 
+// while.2, conditional.1, call: what they call is on the line as well, within them.
+bool is_control_flow(std::string_view name) {
+  for (const std::string_view word : {"while", "conditional", "call"}) {
+    if (!name.starts_with(word)) continue;
+    const std::string_view rest = name.substr(word.size());
+    if (rest.empty() || rest.front() == '.') return true;
+  }
+  return false;
+}
+
 // A TPU's operations have their whole HLO text for a name.
 std::string short_name(std::string_view name, std::string_view display_name) {
   return std::string(display_name.empty() ? name : display_name);
@@ -127,8 +137,11 @@ EventLabel label_of_event(std::string_view name, std::string_view display_name, 
       return {std::string(name), "cuda_runtime", SliceKind::kRuntime};
     case LineRole::kStream:
       return label_on_stream(name);
-    case LineRole::kDeviceOps:
-      return {short_name(name, display_name), "xla_op", SliceKind::kKernel};
+    case LineRole::kDeviceOps: {
+      const std::string op = short_name(name, display_name);
+      return {op, "xla_op",
+              is_control_flow(op) ? SliceKind::kDeviceAnnotation : SliceKind::kKernel};
+    }
     case LineRole::kAnnotation:
       return {short_name(name, display_name), line_name, SliceKind::kDeviceAnnotation};
     case LineRole::kHost:

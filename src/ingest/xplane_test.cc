@@ -249,6 +249,18 @@ TEST(Xplane, ATpusOperationsAreItsKernels) {
   EXPECT_EQ(trace.tracks()[1].stream, 3);
 }
 
+TEST(Xplane, ControlFlowOfATpuIsNoWorkBesideWhatItCalls) {
+  PlaneForTests tpu("/device:TPU:0");
+  LineForTests& ops = tpu.line(3, "XLA Ops");
+  ops.event("while.2", 0, 5000);
+  ops.event("convolution.3", 0, 2000);
+  ops.event("call-start.1", 2000, 2000);
+  EXPECT_EQ(
+      labels_of(load_profile(tpu)),
+      (std::vector<std::string>{"while.2|xla_op|device_annotation", "convolution.3|xla_op|kernel",
+                                "call-start.1|xla_op|kernel"}));
+}
+
 TEST(Xplane, ANameOnLinesOfSeveralKindsIsWhatEachLineSays) {
   PlaneForTests gpu("/device:GPU:0");
   gpu.line(1, "Stream #1").event("work", 0, 1000);

@@ -42,6 +42,7 @@ IdleCauses find_causes(const Case& c, int32_t device) {
 struct IdleAdvice {
   std::string why;
   std::string fix;
+  bool is_for_host = true;  // a faster host is what helps
 };
 
 IdleAdvice advise_on(const IdleCauses& causes) {
@@ -56,7 +57,8 @@ IdleAdvice advise_on(const IdleCauses& causes) {
             "copy",
         "Work was there in time and had to wait: let copies and collectives run beside the "
         "computation (non_blocking=True from pinned memory, a stream of their own, prefetching), "
-        "and make streams wait for each other as late as possible."};
+        "and make streams wait for each other as late as possible.",
+        false};
   }
   if (causes.kernel_wait_ns > causes.host_wait_ns) {
     return {share(causes.kernel_wait_ns) + " of its idle time are the gaps between kernels",
@@ -111,7 +113,12 @@ void check_gpu_idle(const Case& c, Findings& found) {
        Unit::kCount},
       {"step of a busy GPU", static_cast<double>(fed_ns), Unit::kNs}};
   finding.fix = advice.fix;
-  finding.code = "model = torch.compile(model, mode=\"reduce-overhead\")";
+  if (advice.is_for_host) {
+    finding.code = "model = torch.compile(model, mode=\"reduce-overhead\")";
+  }
+  // What a stream that waits would save is not in the trace. It is told where launches are known.
+  const auto work = DeviceSlices::of(c.trace);
+  finding.is_note = !advice.is_for_host && 2 * work->launched() >= work->all().size();
   found.push_back(std::move(finding));
 }
 

@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+
 #include "advise/advise.h"
 #include "advise/hand_made_gpu_loop.h"
 #include "advise/rule_for_tests.h"
@@ -45,11 +48,27 @@ TEST(GpuIdle, SaysThatWorkWaitsForSomethingElse) {
     }
     loop.synchronize().end_step();
   }
-  const auto finding = find(check_gpu_idle, loop.made.build());
+  const Trace trace = loop.made.build();
+  const auto finding = find(check_gpu_idle, trace);
   ASSERT_TRUE(finding);
   EXPECT_NE(finding->title.find("launched and waited"), std::string::npos);
+  // No faster host saves anything: it is told nevertheless.
+  const Findings& told = Advice::of(trace)->findings;
+  EXPECT_TRUE(
+      std::any_of(told.begin(), told.end(), [](const Finding& of) { return of.id == "gpu-idle"; }));
   EXPECT_GT(figure(*finding, "waiting for something else per step"),
             figure(*finding, "waiting for the host per step"));
+  EXPECT_EQ(finding->code, "");
+}
+
+TEST(GpuIdle, KeepsQuietOfADeviceWhoseLaunchesNobodyRecorded) {
+  HandMadeTrace made;
+  for (int64_t i = 0; i < 6; ++i) {
+    made.step("train#" + std::to_string(i), i * 1'000'000, 1'000'000);
+    for (int64_t k = 0; k < 10; ++k) made.kernel("fusion", i * 1'000'000 + k * 100'000, 40'000, 0);
+  }
+  const Trace trace = made.build();
+  for (const Finding& finding : Advice::of(trace)->findings) EXPECT_NE(finding.id, "gpu-idle");
 }
 
 TEST(GpuIdle, KeepsQuietAboveHalf) { EXPECT_FALSE(find(check_gpu_idle, make(60))); }
