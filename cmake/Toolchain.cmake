@@ -25,6 +25,9 @@ if(STEPSCOPE_SANITIZE)
     -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${STEPSCOPE_SANITIZE})
   add_compile_definitions(_GLIBCXX_ASSERTIONS)
+  if(STEPSCOPE_SANITIZE MATCHES thread)
+    add_compile_definitions(STEPSCOPE_TSAN)  # each compiler has its own way to tell
+  endif()
 endif()
 
 # ccache serves the same object to build/release, to the builds for other Pythons and to the wheel:

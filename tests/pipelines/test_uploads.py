@@ -220,7 +220,7 @@ def test_mlflow_dies_in_the_middle_of_the_upload(
         run = doomed.make_run()
         cable = wire(doomed.server.port, cut_after=6000)
         cable.on_cut = lambda: end_group(doomed.server)
-        env = doomed.environment(run, cable.port, STEPSCOPE_UPLOAD_TIMEOUT="8")
+        env = doomed.environment(run, cable.port, STEPSCOPE_UPLOAD_TIMEOUT="25")
         said = check_own_end(run_python(tmp_path, LONG, "--profile", "--mlflow", env=env))
     finally:
         end_group(doomed.server)

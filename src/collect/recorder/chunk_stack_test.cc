@@ -6,7 +6,7 @@
 #include "collect/recorder/chunk_stack.h"
 
 // TSan does not follow a change of stacks; it has recorder_stress_test.cc.
-#ifndef __SANITIZE_THREAD__
+#ifndef STEPSCOPE_TSAN
 
 #include <gtest/gtest.h>
 #include <ucontext.h>
@@ -277,4 +277,4 @@ TEST(ChunkStack, IsNotFooledByAChunkThatWentRound) {
 }  // namespace
 }  // namespace stepscope
 
-#endif  // __SANITIZE_THREAD__
+#endif  // STEPSCOPE_TSAN
