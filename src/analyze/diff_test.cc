@@ -9,7 +9,7 @@
 namespace stepscope {
 namespace {
 
-constexpr int kSteps = 8;
+constexpr int kSteps = 9;  // the first one is to warm up
 
 // Steps of 1 us with an operator on each of two threads, of 100 and 300 ns in turn, and `more_ns`.
 Trace make_on_two_threads(int64_t more_ns) {

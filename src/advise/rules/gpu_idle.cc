@@ -81,6 +81,9 @@ void check_gpu_idle(const Case& c, Findings& found) {
   if (!c.has_steps() || devices->empty() || devices->utilisation(c) >= kBusy) return;
   if (devices->utilisation(c) < kLeastBusy) return;
   if (devices->devices.front().kernels < kFewKernels * c.steps()) return;
+  // Without launches there is nothing to tell a reason by: a TPU's are not in its profile.
+  const auto work = DeviceSlices::of(c.trace);
+  if (2 * work->launched() < work->all().size()) return;
   const auto replay = StepReplay::of(c.trace);
   WhatIf fed(c.trace);
   leave_out_input(c, fed);
@@ -116,9 +119,7 @@ void check_gpu_idle(const Case& c, Findings& found) {
   if (advice.is_for_host) {
     finding.code = "model = torch.compile(model, mode=\"reduce-overhead\")";
   }
-  // What a stream that waits would save is not in the trace. It is told where launches are known.
-  const auto work = DeviceSlices::of(c.trace);
-  finding.is_note = !advice.is_for_host && 2 * work->launched() >= work->all().size();
+  finding.is_note = !advice.is_for_host;  // what a stream that waits would save is not in the trace
   found.push_back(std::move(finding));
 }
 
