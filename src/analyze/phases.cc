@@ -1,7 +1,9 @@
 // The view `phases`: what the training thread spent each step on. Every moment of a step counts
 // once, and the phases add up to dur_ns, which is the length of the step's scope. The rules:
 // phase_times.h.
+#include <algorithm>
 #include <array>
+#include <iterator>
 #include <memory>
 #include <vector>
 
@@ -10,6 +12,7 @@
 #include "analyze/sampled_threads.h"
 #include "analyze/slice_filter.h"
 #include "analyze/step_spans.h"
+#include "analyze/training_thread.h"
 #include "analyze/views.h"
 
 namespace stepscope {
@@ -20,6 +23,17 @@ constexpr std::array<const char*, kPhases> kColumnNames = {
     "communication_ns", "copy_ns",    "host_ns",     "idle_ns",
 };
 
+// A program that is recorded now and then has a training thread for each stretch.
+std::vector<Step> find_steps_of_training_thread(const Trace& trace, const StepSpans& spans) {
+  const std::shared_ptr<const TrainingThread> thread = TrainingThread::of(trace);
+  if (spans.origin != StepOrigin::kScopes || !thread->track()) return spans.steps;
+  const uint32_t process = trace.tracks()[index(*thread->track())].process;
+  std::vector<Step> steps;
+  std::copy_if(spans.steps.begin(), spans.steps.end(), std::back_inserter(steps),
+               [&](const Step& step) { return step.process == process; });
+  return steps.empty() ? spans.steps : steps;
+}
+
 }  // namespace
 
 Result<Table> phases(const Trace& examined, const TableOptions& options) {
@@ -27,7 +41,7 @@ Result<Table> phases(const Trace& examined, const TableOptions& options) {
   const Result<SliceFilter> filter = SliceFilter::make(examined, options);
   if (!filter) return filter.status();
   const std::shared_ptr<const StepSpans> spans = StepSpans::of(trace);
-  const std::vector<Step>& steps = spans->steps;
+  const std::vector<Step> steps = find_steps_of_training_thread(trace, *spans);
   const std::vector<PhaseTimes> times = find_phase_times(trace, steps);
 
   Table table("phases");
@@ -47,6 +61,9 @@ Result<Table> phases(const Trace& examined, const TableOptions& options) {
     for (size_t phase = 0; phase < kPhases; ++phase) columns[phase]->push(times[i][phase]);
   }
   table.notes = spans->notes();
+  if (steps.size() < spans->steps.size()) {
+    table.notes.push_back("steps of other stretches are left out: phases are those of one thread");
+  }
   if (is_made_of_samples(trace)) table.notes.push_back(phases_of_samples_note(examined));
   return table;
 }

@@ -191,6 +191,24 @@ T find_most_common(const std::vector<ScopedStep>& steps, std::optional<T> prefer
       ->first;
 }
 
+// The process, and those whose steps are before or after its own: a program that is recorded now
+// and then has a process for each stretch.
+std::set<uint32_t> find_processes_in_turn(const std::vector<ScopedStep>& steps, uint32_t process) {
+  std::map<uint32_t, Interval> spans;
+  for (const ScopedStep& of : steps) {
+    Interval& span = spans.try_emplace(of.step.process, of.step.scope).first->second;
+    span.end_ns = std::max(span.end_ns, of.step.scope.end_ns);
+  }
+  std::set<uint32_t> kept = {process};
+  for (const auto& [other, span] : spans) {
+    const bool is_in_turn = std::none_of(kept.begin(), kept.end(), [&](uint32_t one) {
+      return span.begin_ns < spans[one].end_ns && spans[one].begin_ns < span.end_ns;
+    });
+    if (is_in_turn) kept.insert(other);
+  }
+  return kept;
+}
+
 // Steps of several ranks or threads run at the same time, and would count twice.
 void keep_steps_of_one_thread(const Trace& trace, std::vector<ScopedStep>& steps,
                               StepSpans& spans) {
@@ -201,10 +219,11 @@ void keep_steps_of_one_thread(const Trace& trace, std::vector<ScopedStep>& steps
   if (training) training_process = trace.tracks()[index(*training)].process;
   const uint32_t process = find_most_common<uint32_t>(
       steps, training_process, [](const ScopedStep& of) { return of.step.process; });
+  const std::set<uint32_t> kept = find_processes_in_turn(steps, process);
   std::set<uint32_t> other_processes;
   std::erase_if(steps, [&](const ScopedStep& of) {
-    if (of.step.process != process) other_processes.insert(of.step.process);
-    return of.step.process != process;
+    if (!kept.contains(of.step.process)) other_processes.insert(of.step.process);
+    return !kept.contains(of.step.process);
   });
   spans.other_ranks = other_processes.size();
 

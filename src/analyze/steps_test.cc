@@ -156,6 +156,20 @@ TEST(Steps, StepsOfSeveralRanksInOneTraceAreThoseOfOne) {
                              "the steps are those of one process; 1 more had steps of their own"}));
 }
 
+TEST(Steps, StretchesOfAProgramThatWasRecordedNowAndThenAllCount) {
+  HandMadeTrace made;
+  const TrackId later = made.builder().add_thread(ForeignId{2}, ForeignId{2});
+  for (int64_t i = 0; i < 3; ++i) {
+    made.op("aten::mm", i * 100 + 10, 5);
+    made.step("step " + std::to_string(i), i * 100, 100);
+    made.add(later, "step " + std::to_string(i + 6), "", SliceKind::kStep, i * 100 + 600, 100);
+  }
+  const Table table = make(made);
+  ASSERT_EQ(table.rows(), 6u);
+  EXPECT_EQ(int_at(table, "step", 5), 8);
+  EXPECT_TRUE(table.notes.empty());
+}
+
 TEST(Steps, ScopesOfAnotherThreadAtTheSameTimeAreNoStepsAndLaterOnesAre) {
   HandMadeTrace made;
   const TrackId thread = made.builder().add_thread(ForeignId{1}, ForeignId{9});
