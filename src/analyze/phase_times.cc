@@ -181,6 +181,7 @@ std::vector<Layer> find_layers(const Trace& trace, const std::vector<Step>& step
   layers.emplace_back(Phase::kBackward, std::move(forward.gaps_before_backward));
   for (const auto& [phase, times] : device) layers.emplace_back(phase, times);
   layers.emplace_back(Phase::kHost, std::move(work.other_operators));
+  layers.emplace_back(Phase::kCommunication, std::move(work.async_communication));
   return layers;
 }
 

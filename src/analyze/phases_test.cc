@@ -211,6 +211,15 @@ TEST(Phases, ScopesOfLightningsProfilerAreKnown) {
             "input 100 forward 300 backward 250 optimizer 250 idle 100");
 }
 
+TEST(Phases, ACollectiveInTheBackgroundIsCommunicationWhileNothingElseGoesOn) {
+  HandMadeTrace made;
+  made.step("ProfilerStep#1", 0, 1000);
+  made.annotation("hccl:all_to_all", 100, 800);
+  made.annotation("DistributedDataParallel.forward", 110, 490);
+  made.op("aten::mm", 120, 400);
+  EXPECT_EQ(text_of(make_phases(made), 0), "forward 490 communication 310 idle 200");
+}
+
 TEST(Phases, ScopesAloneAreHost) {
   HandMadeTrace made;
   made.step("step 1", 0, 100);

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "analyze/async_scopes.h"
 #include "analyze/calls_of_samples.h"
 #include "analyze/input_pipelines.h"
 #include "analyze/intervals.h"
@@ -69,7 +70,11 @@ CategoryTimes find_times(const Trace& trace) {
   const SliceColumns& slices = trace.slices();
   for (uint32_t row = 0; row < slices.size(); ++row) {
     const Category category = categories[index(slices.label[row])];
-    if (category != kOtherTime) times[category].add(slices.start_ns[row], slices.end_ns(row));
+    if (category == kOtherTime) continue;
+    const SliceKind kind = trace.labels()[slices.label[row]].kind;
+    const bool is_scope = category == kCommunicationTime && kind != SliceKind::kKernel;
+    if (is_scope && goes_on_in_background(trace, row)) continue;
+    times[category].add(slices.start_ns[row], slices.end_ns(row));
   }
   for (IntervalSet& time : times) time.normalize();
   times[kInputTime].unite(InputPipelines::of(trace)->find_waiting());

@@ -104,6 +104,17 @@ TEST(Steps, ScopesAndKernelsOfOtherBackendsAreCommunication) {
   }
 }
 
+TEST(Steps, ACollectiveInTheBackgroundTakesNoTimeOfTheThread) {
+  HandMadeTrace made;
+  made.step("ProfilerStep#1", 0, 1000);
+  made.annotation("hccl:all_to_all", 100, 800);
+  made.annotation("## forward ##", 110, 490);
+  made.op("aten::mm", 120, 400);
+  const Table table = make(made);
+  EXPECT_EQ(int_at(table, "communication_ns", 0), 0);
+  EXPECT_EQ(int_at(table, "cpu_exec_ns", 0), 400);
+}
+
 TEST(Steps, CollectivesOfXlaAreCommunication) {
   HandMadeTrace made;
   made.step("train#1", 0, 100);

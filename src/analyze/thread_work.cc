@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "analyze/async_scopes.h"
 #include "analyze/sync_calls.h"
 
 namespace stepscope {
@@ -67,6 +68,11 @@ class Walk {
       const uint8_t outer = parent == kNoSlice ? 0 : around[index(parent) - track.first_slice];
       const TrainingRole role = thread_.role(slices_.label[row]);
       around[i] = outer | around_of(role);
+      if (role == TrainingRole::kCommunication && goes_on_in_background(trace_, row)) {
+        around[i] = outer;  // what it holds is not part of it
+        work_.async_communication.add(slices_.start_ns[row], slices_.end_ns(row));
+        continue;
+      }
       add({slices_.start_ns[row], slices_.end_ns(row)}, role, outer);
       if (is_wait_[index(slices_.label[row])]) {
         work_.waits.add(slices_.start_ns[row], slices_.end_ns(row));
@@ -160,9 +166,10 @@ ThreadWork ThreadWork::find(const Trace& trace, const TrainingThread& thread, Tr
     if (other.process == own.process) walk.walk_other_thread(other);
   }
   for (IntervalSet* set :
-       {&work.input, &work.communication, &work.forward, &work.backward_calls, &work.zero_grad,
-        &work.optimizer, &work.optimizer_backward, &work.copies, &work.operators, &work.waits,
-        &work.waiting, &work.any, &work.other_communication, &work.other_operators}) {
+       {&work.input, &work.communication, &work.async_communication, &work.forward,
+        &work.backward_calls, &work.zero_grad, &work.optimizer, &work.optimizer_backward,
+        &work.copies, &work.operators, &work.waits, &work.waiting, &work.any,
+        &work.other_communication, &work.other_operators}) {
     set->normalize();
   }
   std::erase_if(work.backward_nodes,

@@ -14,7 +14,8 @@ struct ThreadWork {
   // Of the training thread. All normalized.
   IntervalSet input;
   IntervalSet communication;
-  IntervalSet forward;  // module calls
+  IntervalSet async_communication;  // while it went on with other things (async_scopes.h)
+  IntervalSet forward;              // module calls
   IntervalSet backward_calls;
   IntervalSet zero_grad;
   IntervalSet optimizer;
