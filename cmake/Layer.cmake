@@ -1,7 +1,6 @@
 # How many files of a layer the compiler takes at a time: what they include is then read once, which is
 # most of the work. Names in unnamed namespaces must therefore differ within a layer (rules, which are
-# alike, have a namespace each). For work on a few
-# files: cmake -DSTEPSCOPE_BATCH=1.
+# alike, have a namespace each). For work on a few files: cmake -DSTEPSCOPE_BATCH=1.
 set(STEPSCOPE_BATCH 8 CACHE STRING "How many files are compiled together")
 
 # stepscope_batches(<variable> <name> <file>...): puts files into the variable that include the given ones,
