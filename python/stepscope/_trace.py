@@ -222,6 +222,11 @@ class Trace:
         """Functions with calls, self and total time."""
         return self.view("functions", **options)
 
+    def lines(self, **options: Any) -> Table:
+        """Lines of the program's own code that took most time, from samples; and whether Python,
+        native code or waiting took it."""
+        return self.view("lines", **options)
+
     def callers(self, **options: Any) -> Table:
         """Who called each function; ``filter`` picks the functions."""
         return self.view("callers", **options)

@@ -5,6 +5,7 @@
 
 #include "advise/case.h"
 #include "advise/device_what_if.h"
+#include "advise/hot_lines.h"
 #include "advise/rules.h"
 #include "analyze/calls_of_samples.h"
 #include "analyze/text_value.h"
@@ -47,6 +48,7 @@ Advice advise(const Trace& trace) {
     for (const Rule rule : rules()) rule(c, advice.findings);
   }
   put_in_order(advice.findings);
+  tell_hot_lines(c, trace, advice.findings);
   advice.verdict = make_verdict(c, advice.findings);
   return advice;
 }

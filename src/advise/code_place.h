@@ -11,9 +11,6 @@
 
 namespace stepscope {
 
-// Code of the interpreter or of an installed package: nothing that the user would change.
-bool is_library_file(std::string_view file);
-
 // A mark of our collector for PyTorch: backward, fetch, collate, checkpoint.
 bool is_phase_mark(const Trace& trace, const Label& label, std::string_view name);
 

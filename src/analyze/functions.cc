@@ -107,7 +107,7 @@ Result<bool> parse_by_thread(const TableOptions& options) {
   if (options.by.empty()) return false;
   if (options.by == "thread") return true;
   if (options.by == "line") {
-    return Status::error("--by line: only a sampled trace knows the lines (stepscope record)");
+    return Status::error("--by line: only of a sampled trace; --view lines has those of a run");
   }
   return Status::error("--by " + options.by +
                        ": functions are by function, by thread, or of samples by line");

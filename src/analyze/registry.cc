@@ -50,6 +50,8 @@ constexpr std::array kViews = {
          memory, nullptr},
     View{"functions", "calls, own and total time of each function", "-self_ns", 20, functions,
          stream_functions, true},
+    View{"lines", "lines of the program's own code: Python, native code or waiting", "-self_ns", 20,
+         lines, nullptr},
     View{"callers", "who called each function, how often and for how long", "", 40, callers,
          nullptr},
     View{"callees", "whom each function called, how often and for how long", "", 40, callees,

@@ -35,6 +35,7 @@ Result<Table> cupti(const Trace& trace, const TableOptions& options);
 Result<Table> memory(const Trace& trace, const TableOptions& options);
 Result<Table> tree(const Trace& trace, const TableOptions& options);
 Result<Table> functions(const Trace& trace, const TableOptions& options);
+Result<Table> lines(const Trace& trace, const TableOptions& options);
 Result<Table> callers(const Trace& trace, const TableOptions& options);
 Result<Table> callees(const Trace& trace, const TableOptions& options);
 

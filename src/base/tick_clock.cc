@@ -81,4 +81,16 @@ uint64_t measure_ticks_per_second() {
   return static_cast<uint64_t>(static_cast<double>(last.ticks - first.ticks) / seconds);
 }
 
+double measure_tick_read_ns(uint64_t ticks_per_second) {
+  constexpr int kReads = 64;
+  uint64_t least = UINT64_MAX;
+  for (int i = 0; i < kTries; ++i) {
+    const uint64_t begin = read_ticks();
+    uint64_t now = begin;
+    for (int read = 0; read < kReads; ++read) now = read_ticks();
+    least = std::min(least, now - begin);
+  }
+  return static_cast<double>(least) * 1e9 / static_cast<double>(ticks_per_second) / kReads;
+}
+
 }  // namespace stepscope

@@ -55,6 +55,9 @@ ClockReading read_clocks(uint64_t ticks_per_second);
 
 uint64_t measure_ticks_per_second();
 
+// What read_ticks() takes on this machine now; some microseconds.
+double measure_tick_read_ns(uint64_t ticks_per_second);
+
 // Whether /proc/cpuinfo and the kernel's list of clock sources vouch for the counter.
 bool counter_runs_evenly(const char* cpuinfo_path, const char* clocksources_path);
 

@@ -33,6 +33,12 @@ TEST(TickClock, AgreesWithTheMonotonicClockOverAWhile) {
   EXPECT_LT(std::abs(by_ticks - by_clock) / by_clock, 0.01);
 }
 
+TEST(TickClock, TellsWhatAReadTakes) {
+  const double ns = measure_tick_read_ns(measure_ticks_per_second());
+  EXPECT_GT(ns, 0.1);
+  EXPECT_LT(ns, 100'000);
+}
+
 TEST(TickClock, SaysHowFarItsThreeReadingsMayBeApart) {
   const ClockReading reading = read_clocks(measure_ticks_per_second());
   EXPECT_GT(reading.error_ns, 0);

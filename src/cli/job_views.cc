@@ -29,6 +29,9 @@ Result<JobReading> read_ranks(const JobRequest& request) {
 Result<Job> load_job(const JobRequest& request, int& exit_code) {
   auto reading = read_ranks(request);
   if (!reading) return reading.status();
+  if (reading->summaries.empty() && reading->faults.size() == 1) {
+    return Status::error(reading->faults.front());
+  }
   for (const std::string& fault : reading->faults) print_remark(fault);
   if (reading->has_named_fault) exit_code = kExitFault;
   if (reading->summaries.empty()) {

@@ -2,8 +2,9 @@
 //
 // The program is run by its interpreter as it would be without us: the only difference is in the
 // environment, where PYTHONPATH leads to a sitecustomize that starts the recording (in the program
-// and in its child processes), and STEPSCOPE_RUN says what is wanted. With --mode sample this
-// process looks at the program's stacks meanwhile, and the program records its marks only.
+// and in its child processes), and STEPSCOPE_RUN says what is wanted. This process looks at the
+// program's stacks meanwhile: with --mode sample the program records its marks only; otherwise it
+// records its calls, and the looks tell which lines in them take the time.
 #include <unistd.h>
 
 #include <CLI/App.hpp>
@@ -64,6 +65,7 @@ Examples:
   stepscope report runs/a --view tree             more of it afterwards)";
 
 constexpr const char* kSample = "sample";
+constexpr int64_t kLinesHz = 50;  // looks a second beside recorded calls
 
 struct RunArguments {
   std::string mode = "trace";
@@ -89,6 +91,8 @@ struct RunArguments {
   std::string window = "5s";
   std::string upload;
   bool mlflow = false;
+
+  bool no_lines = false;
 
   bool is_sampled() const { return mode == kSample; }
   // Where only some steps are wanted, only the program knows when.
@@ -205,8 +209,8 @@ int run(const RunArguments& options, const Program& program, const std::string& 
   if (!start_folder) return print_fault(start_folder.status());
   const std::string folder =
       options.folder.empty() ? make_run_folder_name(name_of(program)) : options.folder;
-  const bool is_read_from_here =
-      options.is_sampled() && !options.wants_inside() && may_read_children();
+  const bool wants_looks = options.is_sampled() || !options.no_lines;
+  const bool is_read_from_here = wants_looks && !options.wants_inside() && may_read_children();
   const auto wanted = describe(options, folder, options.is_sampled() && !is_read_from_here);
   if (!wanted) return print_usage_error(kRunCommand, wanted.status().message());
   if (Status status = prepare_run_folder(folder, options.overwrite); !status)
@@ -217,12 +221,17 @@ int run(const RunArguments& options, const Program& program, const std::string& 
   std::optional<ChildSampler> sampler;
   std::function<void(pid_t)> on_start;
   if (is_read_from_here) {
-    sampler.emplace(folder + "/samples.sscope", options.hz);
+    if (options.is_sampled()) {
+      sampler.emplace(folder + "/samples.sscope", options.hz);
+    } else {
+      sampler.emplace(folder + "/lines.sscope", kLinesHz, ChildSampler::Beside::kCalls);
+    }
     on_start = [&](pid_t child) { sampler->start(child); };
   }
   const auto status = run_child(arguments, make_environment(*start_folder, *wanted), on_start);
   if (sampler) {
-    if (Status sampled = sampler->stop(); !sampled) print_remark(sampled.message());
+    const Status sampled = sampler->stop();
+    if (!sampled && options.is_sampled()) print_remark(sampled.message());
   }
   if (!status) return print_fault(status.status());
   if (!options.quiet) print_run_report(folder);
@@ -251,8 +260,9 @@ std::string check_steps(const std::string& text) {
 
 // What one mode has and the other has not; "" where all fits.
 std::string check_mode(const CLI::App& command, const RunArguments& options) {
-  constexpr std::array kOfTrace = {"--c-calls", "--min-duration", "--only",      "--exclude",
-                                   "--threads", "--shapes",       "--no-memory", "--sampling"};
+  constexpr std::array kOfTrace = {"--c-calls",   "--min-duration", "--only",
+                                   "--exclude",   "--threads",      "--shapes",
+                                   "--no-memory", "--sampling",     "--no-lines"};
   constexpr std::array kOfSample = {"--hz", "--inside"};
   const auto check = [&](const auto& names, const char* mode) -> std::string {
     for (const char* name : names) {
@@ -322,6 +332,8 @@ void add_run(CLI::App& app, Action& action, const std::string& called_as) {
   command->add_option("--epochs", options->epochs, "Record only the first N epochs")
       ->check(CLI::PositiveNumber)
       ->type_name("N");
+  command->add_flag("--no-lines", options->no_lines,
+                    "Do not look, 50 times a second, which lines take the time");
   command->add_flag("--no-torch", options->no_torch, "Do not record the operators of PyTorch");
   command->add_flag("--shapes", options->shapes,
                     "Record what operators are called with; twice the cost of operators");

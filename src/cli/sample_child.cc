@@ -45,6 +45,7 @@ void ChildSampler::start(pid_t child) {
   sample::SamplerOptions options;
   options.period_ns = kSecondNs / hz_;
   options.with_children = true;
+  options.beside_calls = beside_ == Beside::kCalls;
   auto thread = sample::SamplerThread::start(
       {.pid = child, .open_file = [path = path_] { return open_file(path); }}, options);
   if (thread) {

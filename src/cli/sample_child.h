@@ -24,7 +24,10 @@ bool may_read_children();
 
 class ChildSampler {
  public:
-  ChildSampler(std::string path, int64_t hz) : path_(std::move(path)), hz_(hz) {}
+  enum class Beside { kNothing, kCalls };  // what the program itself records
+
+  ChildSampler(std::string path, int64_t hz, Beside beside = Beside::kNothing)
+      : path_(std::move(path)), hz_(hz), beside_(beside) {}
 
   void start(pid_t child);
   // What went wrong since the start; fine where it never was.
@@ -33,6 +36,7 @@ class ChildSampler {
  private:
   const std::string path_;
   const int64_t hz_;
+  const Beside beside_;
   std::unique_ptr<sample::SamplerThread> thread_;
   Status fault_;
 };

@@ -36,7 +36,7 @@ TEST(TopBatch, TellsWhatIsNamedBeforeTheSamplesThatNameIt) {
   batch.samples.push_back({.stack = 5});
   batch.stacks.push_back({5, sample::kNoParent, 4, 1});
   batch.functions.push_back({4, "work", "work.py", 1});
-  batch.threads.push_back({3, 2, 4711, "main"});
+  batch.threads.push_back({3, 2, 4711, {"main"}});
   batch.processes.push_back({2, 4711, "python"});
   batch.ended_processes.push_back(2);
   Told told;
@@ -46,11 +46,11 @@ TEST(TopBatch, TellsWhatIsNamedBeforeTheSamplesThatNameIt) {
 
 TEST(TopBatch, ALaterOneComesBehindAndItsEndIsTheEnd) {
   TopBatch batch, later;
-  batch.threads.push_back({0, 0, 1, "before"});
+  batch.threads.push_back({0, 0, 1, {"before"}});
   batch.samples.push_back({.stack = 1});
   batch.end.end_ns = 10;
   batch.end.new_threads = {{0, 100}};
-  later.threads.push_back({0, 0, 1, "after"});
+  later.threads.push_back({0, 0, 1, {"after"}});
   later.samples.push_back({.stack = 2});
   later.end.end_ns = 20;
   later.end.new_threads = {{1, 200}};

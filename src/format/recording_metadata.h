@@ -33,8 +33,13 @@ inline constexpr std::string_view kClosedKey = "stepscope.closed";
 // Written by a sampler: its pid, a space and when it started (/proc/<pid>/stat). The processes and
 // threads in the file are others', which may have recordings of their own.
 inline constexpr std::string_view kSamplerKey = "stepscope.sampler";
+// Of a sampler's file: the program's calls were recorded as well (kSampleBesideCalls).
+inline constexpr std::string_view kBesideCallsKey = "stepscope.beside_calls";
 // Of the program: its rank in a distributed job, as its launcher told it ("world_size" likewise).
 inline constexpr std::string_view kRankKey = "rank";
+// Of the program: what reading the recording's clock once takes, in ns, as a decimal number. Most
+// of what recording costs is two of them.
+inline constexpr std::string_view kClockReadKey = "clock_read_ns";
 // Of the program: how it was sampled, as JSON.
 inline constexpr std::string_view kSamplingKey = "sampling";
 

@@ -170,6 +170,8 @@ inline constexpr uint8_t kHasSortIndex = 1;   // processes, tracks
 inline constexpr uint8_t kHasOwnName = 2;     // tracks: as the program calls it, not the system
 inline constexpr uint8_t kSampleHeldGil = 1;  // samples: the thread held Python's global lock
 inline constexpr uint8_t kSampleWaited = 2;   // samples: the thread used no CPU
+// Samples: calls were recorded as well. It tells the lines in them, and counts for nothing else.
+inline constexpr uint8_t kSampleBesideCalls = 4;
 
 constexpr bool is_known(BlockType type) {
   const auto number = static_cast<uint16_t>(type);

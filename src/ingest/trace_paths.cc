@@ -71,8 +71,10 @@ Result<std::vector<std::string>> find_rank_files(const std::string& path) {
   if (!is_folder(path)) return std::vector<std::string>{path};
   Result<std::vector<std::string>> files = list_traces(path);
   if (!files) return files.status();
-  // The list of a run's files (python/stepscope/_index.py).
-  std::erase_if(*files, [](const std::string& file) { return file.ends_with("/index.json"); });
+  // The list of a run's files (python/stepscope/_index.py), and the looks at its lines.
+  std::erase_if(*files, [](const std::string& file) {
+    return file.ends_with("/index.json") || is_beside_calls(file);
+  });
   if (!files->empty()) return files;
   if (const auto profile = find_profile(path)) return profile->files;
   std::error_code error;

@@ -160,6 +160,7 @@ struct StackNode {
 };
 
 inline constexpr int64_t kNoCpuNs = -1;
+using format::kSampleBesideCalls;
 using format::kSampleHeldGil;
 using format::kSampleWaited;
 
@@ -174,7 +175,7 @@ struct SampleColumns {
   std::vector<StackId> stack;
   std::vector<int64_t> weight_ns;  // wall time that the sample stands for
   std::vector<int64_t> cpu_ns;     // CPU time that the thread used in it; kNoCpuNs: unknown
-  std::vector<uint8_t> flags;      // kSampleHeldGil, kSampleWaited
+  std::vector<uint8_t> flags;      // kSampleHeldGil, kSampleWaited, kSampleBesideCalls
   std::vector<uint32_t> count;     // ticks of the sampler that are one row; at least 1
 
   size_t size() const { return time_ns.size(); }

@@ -17,6 +17,8 @@ using format::ColumnDecoder;
 // What a definition takes in memory, in slices.
 constexpr uint64_t kDefinitionWeight = 16;
 
+constexpr uint32_t kNoProcess = UINT32_MAX;
+
 // Decodes columns one after the other and keeps the first error.
 class Columns {
  public:
@@ -170,6 +172,10 @@ Status DefinitionReader::read_processes(const BlockView& block, ColumnDecoder& d
   translate(labels);
   for (size_t i = 0; i < ids.size(); ++i) {
     const auto [it, is_new] = processes_.try_emplace(ids[i], 0);
+    if (knows_all_) {
+      it->second = find_known_process(numbers[i]).value_or(kNoProcess);
+      continue;
+    }
     if (is_new) {
       if (const auto known = find_known_process(numbers[i])) {
         it->second = *known;
@@ -217,6 +223,10 @@ Status DefinitionReader::read_tracks(const BlockView& block, ColumnDecoder& deco
     track.kind = known ? static_cast<TrackKind>(kinds[i]) : TrackKind::kThread;
     track.process = process(processes[i]);
     track.tid = {numbers[i], texts[i]};
+    if (knows_all_) {
+      tracks_.insert_or_assign(ids[i], find_known_track(track).value_or(kNoTrack));
+      continue;
+    }
     track.name = names[i];
     track.series = series[i];
     track.unit = units[i];
@@ -378,6 +388,10 @@ void DefinitionReader::translate(std::span<StackId> ids) {
 void DefinitionReader::translate(std::span<TrackId> ids) {
   for (size_t i = 0; i < ids.size(); ++i) {
     const auto found = find_track(index(ids[i]));
+    if (knows_all_) {
+      ids[i] = found.value_or(kNoTrack);
+      continue;
+    }
     if (!found && !lost_track_) {
       Track track;
       track.process = process(format::kNoneU32);
@@ -427,8 +441,8 @@ TrackId DefinitionReader::track(uint32_t file_id) {
 }
 
 uint32_t DefinitionReader::process(uint32_t file_id) {
-  const auto [it, is_new] = processes_.try_emplace(file_id, 0);
-  if (is_new) {
+  const auto [it, is_new] = processes_.try_emplace(file_id, kNoProcess);
+  if (is_new && !knows_all_) {
     count_skipped(1);
     it->second = builder_.add_process({0, unknown_string()});
   }

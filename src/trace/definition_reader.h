@@ -34,7 +34,12 @@ class DefinitionReader {
 
   // A sampler's file tells of processes and threads that other recordings have told of already:
   // by their pids and tids they are the same, where `known` has them. Before the first block.
-  void join(const KnownThreads& known) { known_ = &known; }
+  // `knows_all`: what is not there becomes kNoTrack, and nothing gets another name.
+  void join(const KnownThreads& known, bool knows_all) {
+    known_ = &known;
+    knows_all_ = knows_all;
+  }
+  bool knows_all() const { return knows_all_; }
 
   static bool reads(format::BlockType type);
   // On an error the block is damaged; what it defined before the fault was found may remain.
@@ -45,7 +50,7 @@ class DefinitionReader {
   void translate(std::span<LabelId> ids);
   void translate(std::span<FrameId> ids);  // kNoFrame stays
   void translate(std::span<StackId> ids);  // kNoStack stays
-  // Tracks that are not defined all become one.
+  // Tracks that are not defined all become one, or kNoTrack: see join().
   void translate(std::span<TrackId> ids);
   StringId string(StringId file_id);
   LabelId label(LabelId file_id);
@@ -82,6 +87,7 @@ class DefinitionReader {
   TraceBuilder& builder_;
   RowBudget& budget_;
   const KnownThreads* known_ = nullptr;
+  bool knows_all_ = false;
   std::unordered_map<uint32_t, bool> joined_processes_, joined_tracks_;  // whether it had a name
   IdMap<StringId> strings_;
   IdMap<LabelId> labels_;

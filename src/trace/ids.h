@@ -15,6 +15,7 @@ enum class StackId : uint32_t {};   // into Trace::stacks()
 enum class FrameId : uint32_t {};   // into Trace::frames()
 
 inline constexpr StringId kEmptyString{0};
+inline constexpr TrackId kNoTrack{UINT32_MAX};
 inline constexpr SliceId kNoSlice{UINT32_MAX};
 inline constexpr StackId kNoStack{UINT32_MAX};
 inline constexpr FrameId kNoFrame{UINT32_MAX};

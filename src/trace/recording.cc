@@ -62,6 +62,7 @@ void take_metadata(std::string_view key, std::string_view value, RecordingInfo& 
   if (key == format::kPoolKey) info.pool_path = value;
   if (key == format::kClosedKey) info.is_closed = true;
   if (key == format::kSamplerKey) info.sampler = value;
+  if (key == format::kBesideCallsKey) info.is_beside_calls = true;
   if (key == format::kSegmentKey) {
     std::from_chars(value.data(), value.data() + value.size(), info.segment);
   }
@@ -254,6 +255,12 @@ bool is_run_folder(const std::string& path) {
   if (!fs::is_directory(path, error)) return false;
   const auto recordings = find_recordings(path);
   return recordings.ok() && !recordings->empty();
+}
+
+bool is_beside_calls(const std::string& path) {
+  if (!path.ends_with(kSuffix)) return false;
+  const auto recording = Recording::open({path}, Recording::Scope::kFile, {});
+  return recording.ok() && recording->info().is_beside_calls;
 }
 
 size_t count_ranks(const std::string& folder) {

@@ -29,8 +29,9 @@ struct RecordingInfo {
   std::string boot_id;
   std::string pool_path;
   bool is_closed = false;
-  std::string sampler;  // who wrote it, where it was a sampler; see recording_metadata.h
-  std::string rank;     // of the process in its job; "" where nobody told it
+  std::string sampler;           // who wrote it, where it was a sampler; see recording_metadata.h
+  std::string rank;              // of the process in its job; "" where nobody told it
+  bool is_beside_calls = false;  // a sampler's, of a program whose calls are recorded
   bool is_sampler() const { return !sampler.empty(); }
 };
 RecordingInfo read_recording_info(const format::BlockReader& reader);
@@ -95,5 +96,8 @@ Result<std::vector<std::vector<std::string>>> find_recordings(const std::string&
 bool is_run_folder(const std::string& path);
 // How many ranks of a job the folder's recordings are of, as they tell. 0 where it is no run.
 size_t count_ranks(const std::string& folder);
+
+// Whether a file has only samples of programs that others of its folder are recordings of.
+bool is_beside_calls(const std::string& path);
 
 }  // namespace stepscope

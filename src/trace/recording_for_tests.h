@@ -32,8 +32,9 @@ class RecordingForTests {
     std::string pool_path;
     int64_t monotonic_ns = 0;  // at tick 0
     int64_t realtime_ns = 0;
-    std::string sampler;  // it is a sampler's file: its pid and start
-    std::string rank;     // what the process's launcher told it
+    std::string sampler;           // it is a sampler's file: its pid and start
+    bool is_beside_calls = false;  // likewise: calls are recorded as well
+    std::string rank;              // what the process's launcher told it
     int64_t tid = 0;
     uint32_t thread_name = 0;   // a string: 1 a, 2 b, 3 c
     bool has_own_name = false;  // the program gave it
@@ -48,6 +49,7 @@ class RecordingForTests {
               {format::kSegmentKey, std::to_string(options.segment)},
               {format::kPoolKey, options.pool_path}});
     if (!options.sampler.empty()) metadata({{format::kSamplerKey, options.sampler}});
+    if (options.is_beside_calls) metadata({{format::kBesideCallsKey, "1"}});
     if (!options.rank.empty()) metadata({{format::kRankKey, options.rank}}, 0);
     const std::vector<uint64_t> ticks = {0};
     const std::vector<int64_t> monotonic = {options.monotonic_ns}, realtime = {options.realtime_ns};
@@ -112,13 +114,15 @@ class RecordingForTests {
   }
 
   // Samples of thread 0 in the function "c", and what the sampler counted.
-  void samples(const std::vector<int64_t>& times, int64_t ticks, int64_t missed) {
+  void samples(const std::vector<int64_t>& times, int64_t ticks, int64_t missed,
+               uint8_t flags = 0) {
     using format::BlockBuilder;
     using format::BlockType;
     using format::Column;
     const auto rows = static_cast<uint32_t>(times.size());
     const std::vector<uint32_t> stacks(rows, 0);
     const std::vector<int64_t> weights(rows, 10);
+    const std::vector<uint8_t> all_flags(rows, flags);
     write(BlockBuilder(BlockType::kFrames, 1)
               .add_one<uint64_t>(Column::kFirstId, 0)
               .add_one<uint32_t>(Column::kName, 3));
@@ -130,7 +134,9 @@ class RecordingForTests {
               .set_stream(0)
               .add<int64_t>(Column::kTime, times)
               .add<uint32_t>(Column::kStack, stacks)
-              .add<int64_t>(Column::kWeight, weights));
+              .add<int64_t>(Column::kWeight, weights)
+              .add<uint8_t>(Column::kFlags, all_flags));
+    if (ticks == 0) return;
     const std::vector<std::string_view> keys = {"sampler_ticks", "ticks_missed"};
     const std::vector<int64_t> counts = {ticks, missed};
     write(BlockBuilder(BlockType::kStats, 2)

@@ -451,6 +451,67 @@ TEST_F(RunFolder, APidOfAnotherBootIsAnotherProcess) {
   EXPECT_EQ(trace_->tracks().size(), 2u);
 }
 
+// A run whose calls are recorded, and a file of looks at the lines in them.
+class LinesOfARun : public RunFolder {
+ protected:
+  void save(int64_t sampled_tid, bool is_closed = true) {
+    RecordingForTests file({.tid = 77, .thread_name = 1});
+    file.records(0, {begin_record(0), end_record(0)});
+    file.close();
+    file.save(path("1234.sscope"));
+    RecordingForTests lines({.file_id = 2,
+                             .sampler = "99 5",
+                             .is_beside_calls = true,
+                             .tid = sampled_tid,
+                             .thread_name = 2,
+                             .has_own_name = true});
+    lines.samples({12, 500}, 0, 0, kSampleBesideCalls);
+    // No such file has any: they would need a thread.
+    lines.records(0, {begin_record(0), end_record(0)});
+    if (is_closed) lines.close();
+    lines.save(path("lines.sscope"));
+  }
+};
+
+TEST_F(LinesOfARun, LieOnItsThreadsAndAreNoSamples) {
+  save(77);
+  load(folder_);
+  EXPECT_EQ(trace_->samples().size(), 0u);
+  EXPECT_EQ(trace_->line_samples().time_ns, (std::vector<int64_t>{12, 500}));
+  EXPECT_EQ(trace_->line_samples().track[1], TrackId{0});
+  EXPECT_EQ(slices(), "a 10+10");
+  EXPECT_EQ(trace_->end_ns(), 20);
+  EXPECT_EQ(trace_->string(trace_->tracks()[0].name), "a");
+  EXPECT_EQ(notes(), "");
+}
+
+TEST_F(LinesOfARun, AreLeftOutOfThreadsThatNobodyRecords) {
+  save(78);
+  load(folder_);
+  EXPECT_EQ(trace_->tracks().size(), 1u);
+  EXPECT_EQ(trace_->processes().size(), 1u);
+  EXPECT_EQ(trace_->line_samples().size(), 0u);
+  EXPECT_EQ(slices(), "a 10+10");
+  EXPECT_FALSE(trace_->stats().has_faults());
+}
+
+TEST_F(LinesOfARun, AreNoRecordingThatCouldBeMissingItsEnd) {
+  save(77, false);
+  load(folder_);
+  EXPECT_EQ(trace_->line_samples().size(), 2u);
+  EXPECT_EQ(notes(), "");
+}
+
+TEST_F(LinesOfARun, StayWhatTheyAreInAConvertedFile) {
+  save(77);
+  load(folder_);
+  const std::string copy = path("copy.sscope");
+  ASSERT_TRUE(save_trace(*trace_, copy).ok());
+  load(copy);
+  EXPECT_EQ(trace_->samples().size(), 0u);
+  EXPECT_EQ(trace_->line_samples().size(), 2u);
+}
+
 TEST_F(RunFolder, SaysThatASamplerWasKilledOrStillRuns) {
   RecordingForTests killed({.boot_id = boot_id(), .sampler = std::to_string(getpid()) + " 1"});
   killed.samples({12}, 1, 0);

@@ -65,6 +65,7 @@ struct TraceData {
   std::vector<Frame> frames;
   std::vector<StackNode> stacks;
   SampleColumns samples;
+  SampleColumns line_samples;  // those with kSampleBesideCalls
   CallEdgeColumns call_edges;
   AllocationColumns allocations;
   std::vector<Device> devices;
@@ -99,6 +100,8 @@ class Trace {
   std::span<const Frame> frames() const { return data_.frames; }
   std::span<const StackNode> stacks() const { return data_.stacks; }
   const SampleColumns& samples() const { return data_.samples; }
+  // Taken of threads whose calls were recorded as well: only the lines are news.
+  const SampleColumns& line_samples() const { return data_.line_samples; }
   const CallEdgeColumns& call_edges() const { return data_.call_edges; }
   const AllocationColumns& allocations() const { return data_.allocations; }
   std::span<const Device> devices() const { return data_.devices; }

@@ -244,7 +244,8 @@ StackId TraceBuilder::add_stack(const StackNode& node) {
 
 void TraceBuilder::add_sample(TrackId track, int64_t time_ns, StackId stack, int64_t weight_ns,
                               int64_t cpu_ns, uint8_t flags, int64_t count) {
-  SampleColumns& samples = data_.samples;
+  const bool is_beside_calls = (flags & kSampleBesideCalls) != 0;
+  SampleColumns& samples = is_beside_calls ? data_.line_samples : data_.samples;
   // A column that only has its default so far stays empty.
   const auto push = [rows = samples.size()](auto& column, auto fallback, auto value) {
     if (column.empty() && value == fallback) return;

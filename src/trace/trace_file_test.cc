@@ -400,7 +400,7 @@ TEST(TraceFile, BringsAbsurdSamplesBackToWhatCanBe) {
   const std::vector<int64_t> times = {kLeast, kMost, 3}, weights = {kLeast, kMost, 7},
                              cpu_ns = {kLeast, kMost, 2}, counts = {kLeast, kMost, 0};
   const std::vector<uint32_t> stacks = {0, 0, 0};
-  const std::vector<uint8_t> flags = {255, 0, 2};
+  const std::vector<uint8_t> flags = {255 - kSampleBesideCalls, 0, 2};
   file.write_stack(-5).write(BlockBuilder(BlockType::kSamples, 3)
                                  .set_stream(0)
                                  .add<int64_t>(Column::kTime, times)

@@ -119,6 +119,8 @@ void TraceLoader::shift(std::vector<int64_t>& times_ns) const {
 Status TraceLoader::read(const BlockView& block) {
   const BlockType type = block.header().type;
   if (DefinitionReader::reads(type)) return definitions_.read(block, decoder_);
+  // Samples are all that such a file is asked for: other rows would have to have tracks.
+  if (definitions_.knows_all() && type != BlockType::kSamples) return {};
   if (Status status = budget_.take(block.header()); !status) return status;
   switch (type) {
     case BlockType::kSlices:
@@ -270,6 +272,7 @@ Status TraceLoader::read_samples(const BlockView& block) {
   definitions_.translate(tracks);
   definitions_.translate(stacks);
   for (size_t i = 0; i < times.size(); ++i) {
+    if (tracks[i] == kNoTrack) continue;  // of a thread that nobody records
     builder_.add_sample(tracks[i], times[i], stacks[i], weights[i], cpu_ns[i], flags[i], counts[i]);
   }
   return {};

@@ -44,7 +44,7 @@ class TraceLoader {
   // Moves all times that are read by load().
   void shift_ns(int64_t ns);
   // Of a sampler's file: see DefinitionReader. Borrows it.
-  void join(const KnownThreads& known) { definitions_.join(known); }
+  void join(const KnownThreads& known, bool knows_all) { definitions_.join(known, knows_all); }
   // The recording's older files are not there.
   void set_begins_late() { records_.set_begins_late(); }
   void load();

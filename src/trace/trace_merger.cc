@@ -168,12 +168,13 @@ class Copy {
                                       node.frame == kNoFrame ? kNoFrame : frames[index(node.frame)],
                                       node.line}));
     }
-    const SampleColumns& samples = from_.samples();
-    for (size_t i = 0; i < samples.size(); ++i) {
-      const StackId stack = samples.stack[i];
-      to_.add_sample(tracks_[index(samples.track[i])], moved(samples.time_ns[i]),
-                     stack == kNoStack ? kNoStack : stacks[index(stack)], samples.weight_ns[i],
-                     samples.get_cpu_ns(i), samples.get_flags(i), samples.get_count(i));
+    for (const SampleColumns* samples : {&from_.samples(), &from_.line_samples()}) {
+      for (size_t i = 0; i < samples->size(); ++i) {
+        const StackId stack = samples->stack[i];
+        to_.add_sample(tracks_[index(samples->track[i])], moved(samples->time_ns[i]),
+                       stack == kNoStack ? kNoStack : stacks[index(stack)], samples->weight_ns[i],
+                       samples->get_cpu_ns(i), samples->get_flags(i), samples->get_count(i));
+      }
     }
   }
 

@@ -52,11 +52,12 @@ class RunLoader {
     KnownThreads known;
     if (info.is_sampler() && !info.boot_id.empty()) {
       known = KnownThreads::of(builder_, processes);
-      loader.join(known);
+      loader.join(known, info.is_beside_calls);
     }
     if (begins_late) loader.set_begins_late();
     loader.load();
     for (uint32_t i = known_before; i < builder_.processes().size(); ++i) processes.push_back(i);
+    if (info.is_beside_calls) return;  // nothing is missing where it is
     ++recordings_;
     ++count_by_state_[static_cast<size_t>(state)];
     if (state == State::kEnded) {
@@ -167,29 +168,26 @@ Result<Trace> load_run(const std::string& folder, const TraceReadOptions& option
   if (!recordings) return recordings.status();
   RunLoader loader(folder, options);
   Status fault = Status::error(folder + ": no recordings in this folder");
-  bool is_empty = true;
-  std::vector<std::pair<Recording, std::string>> samplers;
+  std::vector<std::pair<Recording, std::string>> opened;
+  size_t of_programs = 0;
   for (std::vector<std::string>& paths : *recordings) {
-    std::string prefix;
-    if (recordings->size() > 1) {
-      prefix = std::filesystem::path(paths.front()).filename().string() + ": ";
-    }
+    const std::string name = std::filesystem::path(paths.front()).filename().string();
     auto recording = Recording::open(std::move(paths), Recording::Scope::kAll,
                                      {.verify_checksums = options.verify_checksums});
+    of_programs += !recording || !recording->info().is_beside_calls;
     if (!recording) {
       fault = recording.status();
       continue;
     }
-    is_empty = false;
-    if (recording->info().is_sampler()) {
-      samplers.emplace_back(*std::move(recording), std::move(prefix));
-    } else {
-      loader.add(*recording, prefix);
-    }
+    opened.emplace_back(*std::move(recording), name + ": ");
   }
-  // What they saw belongs to processes and threads that the others tell of.
-  for (const auto& [recording, prefix] : samplers) loader.add(recording, prefix);
-  if (is_empty) return fault;
+  if (opened.empty()) return fault;
+  // What samplers saw belongs to processes and threads that the others tell of.
+  std::stable_partition(opened.begin(), opened.end(),
+                        [](const auto& one) { return !one.first.info().is_sampler(); });
+  for (const auto& [recording, prefix] : opened) {
+    loader.add(recording, of_programs > 1 ? prefix : "");
+  }
   return loader.finish();
 }
 

@@ -58,6 +58,7 @@ class TraceWriter {
   Status write_frames();
   Status write_stacks();
   Status write_samples();
+  Status write_sample_columns(const SampleColumns& samples);
   Status write_call_edges();
   Status write_allocations();
 
@@ -447,7 +448,11 @@ Status TraceWriter::write_stacks() {
 }
 
 Status TraceWriter::write_samples() {
-  const SampleColumns& samples = trace_.samples();
+  if (Status status = write_sample_columns(trace_.samples()); !status) return status;
+  return write_sample_columns(trace_.line_samples());
+}
+
+Status TraceWriter::write_sample_columns(const SampleColumns& samples) {
   return in_parts(samples.time_ns.size(), [&](size_t first, size_t count) {
     const auto times = part(samples.time_ns, first, count);
     const auto [least, greatest] = std::minmax_element(times.begin(), times.end());

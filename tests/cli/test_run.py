@@ -217,7 +217,7 @@ def test_children_are_recorded(tmp_path: Path, how: str) -> None:
     write(tmp_path, "script.py", CHILDREN)
     result = run(tmp_path, "-o", "run", "script.py", how)
     assert result.returncode == 0, result.stderr.decode()
-    recordings = sorted((tmp_path / "run").glob("*.sscope"))
+    recordings = sorted((tmp_path / "run").glob("[0-9]*.sscope"))
     assert len(recordings) >= 2
     assert not list((tmp_path / "run").glob("*.pool")), "all were closed"
     assert calls(tmp_path / "run")["square"] == 10

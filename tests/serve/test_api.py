@@ -35,6 +35,7 @@ VIEWS = [
     "memory",
     "tree",
     "functions",
+    "lines",
     "callers",
     "callees",
     "findings",

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -213,6 +214,9 @@ Status LiveRecording::open() {
   ticks_per_second_ = measure_ticks_per_second();
   identity.ticks_per_second = ticks_per_second_;
   identity.metadata = options_.metadata;
+  char read_ns[32];
+  std::snprintf(read_ns, sizeof(read_ns), "%.2f", measure_tick_read_ns(ticks_per_second_));
+  identity.metadata.push_back({std::string(format::kClockReadKey), read_ns});
   const PoolIdentity pool_identity{identity.file_id, identity.pid,
                                    read_process_stat("self").start_ticks};
 

@@ -78,6 +78,11 @@ Status SampleFile::open(ByteSink& sink) {
   if (Status status = format::write_metadata(*writer_, entries, format::kMetadataOfFile); !status) {
     return status;
   }
+  if (info_.beside_calls) {
+    const format::MetadataText beside[] = {{std::string(format::kBesideCallsKey), "1"}};
+    Status status = format::write_metadata(*writer_, beside, format::kMetadataOfFile);
+    if (!status) return status;
+  }
   if (Status status = write_sampling_info(); !status) return status;
   string("");  // 0
   return write_clock();
@@ -157,7 +162,8 @@ Status SampleFile::add_sample(const Sample& sample) {
   sample_stacks_.push_back(sample.stack);
   sample_weights_.push_back(sample.weight_ns);
   sample_cpu_.push_back(sample.cpu_ns);
-  sample_flags_.push_back(sample.flags);
+  sample_flags_.push_back(info_.beside_calls ? sample.flags | format::kSampleBesideCalls
+                                             : sample.flags);
   sample_counts_.push_back(sample.count);
   samples_ += static_cast<uint64_t>(std::max<int64_t>(1, sample.count));
   const bool is_full = std::max({sample_times_.size(), stack_frames_.size(),
@@ -333,6 +339,7 @@ Status SampleFile::write_samples() {
 
 // Readers add up the counts of several blocks.
 Status SampleFile::write_counts() {
+  if (info_.beside_calls) return {};
   const Counts now{info_.ticks, info_.missed_ticks, info_.torn_reads};
   const std::pair<std::string_view, uint64_t> figures[] = {
       {"sampler_ticks", now.ticks - std::min(now.ticks, counts_written_.ticks)},
@@ -358,6 +365,7 @@ Status SampleFile::write_counts() {
 }
 
 Status SampleFile::write_sampling_info() {
+  if (info_.beside_calls) return {};
   char text[512];
   std::snprintf(
       text, sizeof(text),

@@ -42,6 +42,7 @@ struct SamplingInfo {
   bool is_inside = false;     // the sampler is a thread of the program itself
   bool is_native = false;     // with native frames
   bool is_paused = false;     // the program was stopped for each look
+  bool beside_calls = false;  // which others record: nothing but the samples is told
   double seconds = 0;         // from begin to end
 };
 

@@ -21,6 +21,7 @@ SamplingInfo describe_sampling(const SamplerOptions& options) {
   info.is_inside = options.is_inside;
   info.is_native = options.native;
   info.is_paused = options.pause || options.native;
+  info.beside_calls = options.beside_calls;
   return info;
 }
 

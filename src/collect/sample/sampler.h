@@ -28,6 +28,7 @@ struct SamplerOptions {
   bool pause = false;          // stop the target for each look
   bool native = false;         // with C frames; stops the target for each look
   bool is_inside = false;      // the target is this process itself
+  bool beside_calls = false;   // which are recorded: samples tell the lines in them
   // What `native` needs: collect/native/native_stack.h has one.
   MakeNativeUnwinder make_unwinder = nullptr;
 };
