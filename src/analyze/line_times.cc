@@ -11,19 +11,27 @@
 namespace stepscope {
 namespace {
 
+// Where a process of multiprocessing begins. A forked one still has its parent's frames around it,
+// which say nothing of what it does.
+bool begins_process(std::string_view name, std::string_view file) {
+  return name.ends_with("_bootstrap") && file.ends_with("multiprocessing/process.py");
+}
+
 // By stack: the node of the innermost function of the program's own; kNoParent where there is none.
 std::vector<uint32_t> find_own_nodes(const Trace& trace) {
   const std::span<const StackNode> stacks = trace.stacks();
-  std::vector<bool> is_own;
+  std::vector<bool> is_own, is_begin;
   for (const Frame& frame : trace.frames()) {
-    is_own.push_back(!is_comprehension_name(trace.string(frame.name)) &&
-                     !is_library_file(trace.string(frame.file)));
+    const std::string_view name = trace.string(frame.name), file = trace.string(frame.file);
+    is_own.push_back(!is_comprehension_name(name) && !is_library_file(file));
+    is_begin.push_back(begins_process(name, file));
   }
   std::vector<uint32_t> own(stacks.size(), kNoParent);
   for (uint32_t i = 0; i < stacks.size(); ++i) {
     const uint32_t frame = index(stacks[i].frame);
     const uint32_t parent = parent_of_stack(stacks, i);
     const bool is_known = frame < is_own.size();
+    if (is_known && is_begin[frame]) continue;
     own[i] = is_known && is_own[frame] ? i : parent == kNoParent ? kNoParent : own[parent];
   }
   return own;
@@ -55,11 +63,12 @@ void LineTimes::add(const SampleColumns& samples, const SliceScope& scope) {
     const uint8_t flags = samples.get_flags(i);
     const bool waited = (flags & kSampleWaited) != 0;
     if (waited && !is_main_thread(trace_, track)) continue;
+    const uint32_t stack = index(samples.stack[i]);
+    const uint32_t node = stack < own.size() ? own[stack] : kNoParent;
+    if (waited && node == kNoParent) continue;  // a worker that has nothing to do
     const int64_t ns = std::max<int64_t>(0, samples.weight_ns[i]);
     total_ns_ = add_saturating(total_ns_, ns);
     looks_ += samples.get_count(i);
-    const uint32_t stack = index(samples.stack[i]);
-    const uint32_t node = stack < own.size() ? own[stack] : kNoParent;
     if (node == kNoParent) continue;
     const StackNode& place = trace_.stacks()[node];
     const uint64_t key = uint64_t{index(place.frame)} << 32 | static_cast<uint32_t>(place.line);

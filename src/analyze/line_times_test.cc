@@ -81,6 +81,23 @@ TEST_F(LineTimesTest, OnlyMainThreadsCountWhileTheyWait) {
   EXPECT_EQ(text(trace, LineTimes(trace, {})), "run:3 0+0+20; run:5 0+20+0");
 }
 
+TEST_F(LineTimesTest, AForkedWorkersLinesAreThoseAfterItsBegin) {
+  const FrameId begin =
+      frame("BaseProcess._bootstrap", "/usr/lib/python3.11/multiprocessing/process.py", 291);
+  const FrameId item = frame("Pictures.__getitem__", "/src/a.py", 20);
+  const TrackId worker = builder_.add_thread(ForeignId{9}, ForeignId{9});
+  const StackId idle = at(library_, 5, at(begin, 314, at(run_, 3)));
+  look(worker, idle, kSampleWaited);
+  look(worker, at(item, 22, idle), kSampleWaited);
+  look(worker, at(item, 23, idle), kSampleHeldGil);
+  look(worker, idle, kSampleHeldGil);
+  const Trace trace = std::move(builder_).finish();
+  const LineTimes times(trace, {});
+  EXPECT_EQ(text(trace, times),
+            "Pictures.__getitem__:22 0+0+20; Pictures.__getitem__:23 20+0+0");
+  EXPECT_EQ(times.looks(), 3u);
+}
+
 TEST_F(LineTimesTest, LooksBesideCallsAreNoSamplesAndDoNotMakeTheTraceLonger) {
   time_ns_ = 5000 * kMs;
   look(main_, at(run_, 3), kSampleHeldGil);

@@ -119,6 +119,7 @@ std::vector<Question> make_questions(const Trace& trace) {
        "SELECT key, value FROM metadata"},
       table_of("devices over time", "devices", {{"by", "time"}, all}),
       table_of("functions", "functions", {all}),
+      table_of("lines", "lines", {all}),
       flame_of("stacks of functions", "0.0001", "python,call"),
       table_of("operators", "operators", {all}),
       table_of("kernels", "kernels", {all}),

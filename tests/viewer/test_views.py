@@ -141,6 +141,26 @@ def test_the_flame_graph_is_walked_with_keys_and_says_where_it_is(
     screen.wait_for_state(functions__zoom=None)
 
 
+def test_lines_are_in_the_place_of_functions_when_asked_for(
+    open_page: OpenPage, training: Server, training_run: pathlib.Path, stepscope: Command
+) -> None:
+    screen = open_page(training, view="functions")
+    screen.page.get_by_label("Table of").select_option("lines")
+    screen.wait_for_state(functions__table="lines")
+    printed = rows_of(stepscope, "report", training_run, "--view", "lines", "--limit", 10)
+    expected = [
+        {
+            "time": row["self"],
+            "Python": row["python %"],
+            "native": row["native %"],
+            "looks": row["samples"],
+            "filename:lineno(function)": f"{row['location']}({row['name']})",
+        }
+        for row in printed
+    ]
+    assert_same(screen.rows("Lines"), expected, least=2)
+
+
 def test_callers_and_callees_of_a_function_are_one_sandwich(
     open_page: OpenPage, training: Server
 ) -> None:

@@ -1,7 +1,10 @@
 #include "collect/sample/code_table.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <iterator>
+#include <utility>
 
 #include "collect/sample/value_at.h"
 
@@ -112,22 +115,14 @@ void CodeTable::read_new(Entry& entry, const uint8_t* object) {
   entry.read_at = checks_;
   Mark mark = mark_of(object, 0);
   if (python_.code_type() != 0 && mark.type != python_.code_type()) return;
-  if (!python_.memory().read(mark.name + layout.unicode.hash, mark.name_hash)) return;
-  const bool is_qualified = layout.code.qualified_name != kNowhere;
-  const uint64_t name =
-      is_qualified ? value_at<uint64_t>(object, layout.code.qualified_name) : mark.name;
-  const auto name_text = read_text(name);
-  const auto file_text = read_text(mark.file);
-  auto table = read_bytes(mark.line_table);
-  if (!name_text || !file_text || !table || mark.first_line < 0) return;
-  // Another function may have taken its place, and its name's and its table's, meanwhile.
-  if (read_mark(entry.address) != mark) return;
+  if (mark.first_line < 0) return;
   auto code = std::make_unique<Code>();
+  if (!read_texts_at_once(entry.address, object, mark, *code) &&
+      !read_texts(entry.address, object, mark, *code)) {
+    return;
+  }
   code->version = layout.version;
-  code->name = *name_text;
-  code->file = *file_text;
   code->first_line = mark.first_line;
-  code->line_table = *std::move(table);
   uint32_t slots = 0;
   if (layout.code.frame_slots != kNowhere) {
     slots = value_at<uint32_t>(object, layout.code.frame_slots);
@@ -139,6 +134,60 @@ void CodeTable::read_new(Entry& entry, const uint8_t* object) {
   if (slots <= kMaxFrameSlots) code->frame_bytes = slots * sizeof(uint64_t);
   entry.code = keep(std::move(code));
   entry.mark = mark;
+}
+
+uint64_t CodeTable::name_of(const uint8_t* object) const {
+  const auto& code = python_.layout().code;
+  const bool is_qualified = code.qualified_name != kNowhere;
+  return value_at<uint64_t>(object, is_qualified ? code.qualified_name : code.name);
+}
+
+// A function may be over and gone in some microseconds, and system calls are most of what reading
+// it takes. So all is read by one, as far as it is usually long, and the object once more at its
+// end: another function may have taken its place, and its name's and its table's, meanwhile.
+bool CodeTable::read_texts_at_once(uint64_t address, const uint8_t* object, Mark& mark,
+                                   Code& code) {
+  constexpr uint32_t kNameBytes = 128, kFileBytes = 256, kTableBytes = 512;
+  const PythonLayout& layout = python_.layout();
+  std::array<uint8_t, kNameBytes> name;
+  std::array<uint8_t, kFileBytes> file;
+  std::array<uint8_t, kTableBytes> table;
+  object_again_.resize(layout.code.size);
+  uint64_t hash = 0, hash_again = 0;
+  const auto bytes_of = [](uint64_t& value) { return reinterpret_cast<uint8_t*>(&value); };
+  const ProcessMemory::Piece pieces[] = {
+      {mark.name + layout.unicode.hash, sizeof(hash), bytes_of(hash)},
+      {name_of(object), name.size(), name.data()},
+      {mark.file, file.size(), file.data()},
+      {mark.line_table, table.size(), table.data()},
+      {address, object_again_.size(), object_again_.data()},
+      {mark.name + layout.unicode.hash, sizeof(hash), bytes_of(hash_again)},
+  };
+  if (python_.memory().read_all(pieces) != std::size(pieces)) return false;
+  mark.name_hash = hash;
+  if (mark_of(object_again_.data(), hash_again) != mark) return false;
+  auto name_text = text_in(name), file_text = text_in(file);
+  const auto size = value_at<uint64_t>(table.data(), kSizeOffset);
+  if (!name_text || !file_text || size > kTableBytes - kContentOffset) return false;
+  code.name = *std::move(name_text);
+  code.file = *std::move(file_text);
+  const uint8_t* content = table.data() + kContentOffset;
+  code.line_table.assign(content, content + size);
+  return true;
+}
+
+// The same of any length, one after the other.
+bool CodeTable::read_texts(uint64_t address, const uint8_t* object, Mark& mark, Code& code) const {
+  const uint64_t hash = mark.name + python_.layout().unicode.hash;
+  if (!python_.memory().read(hash, mark.name_hash)) return false;
+  auto name_text = read_text(name_of(object));
+  auto file_text = read_text(mark.file);
+  auto table = read_bytes(mark.line_table);
+  if (!name_text || !file_text || !table || read_mark(address) != mark) return false;
+  code.name = *std::move(name_text);
+  code.file = *std::move(file_text);
+  code.line_table = *std::move(table);
+  return true;
 }
 
 std::optional<CodeTable::Mark> CodeTable::read_mark(uint64_t address) const {
@@ -164,9 +213,26 @@ uint32_t CodeTable::keep(std::unique_ptr<Code> code) {
 }
 
 std::optional<std::string> CodeTable::read_text(uint64_t address) const {
-  const auto& layout = python_.layout().unicode;
   uint8_t head[48];
-  if (!python_.memory().read(address, {head, layout.ascii_size})) return std::nullopt;
+  if (!python_.memory().read(address, {head, python_.layout().unicode.ascii_size})) {
+    return std::nullopt;
+  }
+  const auto place = place_of_text(head);
+  if (!place) return std::nullopt;
+  std::vector<uint8_t> bytes(place->bytes());
+  if (!python_.memory().read(address + place->offset, bytes)) return std::nullopt;
+  return place->decode(bytes.data());
+}
+
+// Of a string object, as far as it was read; nothing where that is too short.
+std::optional<std::string> CodeTable::text_in(std::span<const uint8_t> object) const {
+  const auto place = place_of_text(object.data());
+  if (!place || place->offset + place->bytes() > object.size()) return std::nullopt;
+  return place->decode(object.data() + place->offset);
+}
+
+std::optional<CodeTable::TextPlace> CodeTable::place_of_text(const uint8_t* head) const {
+  const auto& layout = python_.layout().unicode;
   const auto length = value_at<uint64_t>(head, layout.length);
   const auto state = value_at<uint32_t>(head, layout.state);
   const uint32_t kind = state >> 2 & 7;
@@ -174,12 +240,13 @@ std::optional<std::string> CodeTable::read_text(uint64_t address) const {
   const bool is_ascii = (state >> 6 & 1) != 0;
   const bool is_good = is_compact && (kind == 1 || kind == 2 || kind == 4);
   if (!is_good || length > kMaxNameBytes) return std::nullopt;
-  std::vector<uint8_t> bytes(length * kind);
-  const uint64_t begin = address + (is_ascii ? layout.ascii_size : layout.compact_size);
-  if (!python_.memory().read(begin, bytes)) return std::nullopt;
+  return TextPlace{length, kind, is_ascii ? layout.ascii_size : layout.compact_size};
+}
+
+std::string CodeTable::TextPlace::decode(const uint8_t* bytes) const {
   std::string text;
   for (uint64_t i = 0; i < length; ++i) {
-    const uint32_t c = character_at(bytes.data(), i, kind);
+    const uint32_t c = character_at(bytes, i, kind);
     append_utf8(text, is_character(c) ? c : '?');
   }
   return text;

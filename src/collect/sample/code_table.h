@@ -74,13 +74,27 @@ class CodeTable {
     uint64_t read_at = 0;  // which check
   };
 
+  // Where a string object has its characters.
+  struct TextPlace {
+    uint64_t length;
+    uint32_t kind;  // bytes of a character
+    uint32_t offset;
+    uint64_t bytes() const { return length * kind; }
+    std::string decode(const uint8_t* bytes) const;
+  };
+
   Mark mark_of(const uint8_t* object, uint64_t name_hash) const;
   void collect(std::span<const uint64_t> addresses);
   void read_objects();
   void read_new(Entry& entry, const uint8_t* object);
+  uint64_t name_of(const uint8_t* object) const;
+  bool read_texts_at_once(uint64_t address, const uint8_t* object, Mark& mark, Code& code);
+  bool read_texts(uint64_t address, const uint8_t* object, Mark& mark, Code& code) const;
   std::optional<Mark> read_mark(uint64_t address) const;
   uint32_t keep(std::unique_ptr<Code> code);
   std::optional<std::string> read_text(uint64_t address) const;
+  std::optional<std::string> text_in(std::span<const uint8_t> object) const;
+  std::optional<TextPlace> place_of_text(const uint8_t* head) const;
   std::optional<std::vector<uint8_t>> read_bytes(uint64_t address) const;
 
   const PythonProcess& python_;
@@ -92,7 +106,7 @@ class CodeTable {
   uint64_t checks_ = 0;
   // Of one check.
   std::vector<uint32_t> wanted_;  // entries
-  std::vector<uint8_t> objects_;
+  std::vector<uint8_t> objects_, object_again_;
   std::vector<uint64_t> hashes_;
   std::vector<ProcessMemory::Piece> pieces_;
   std::vector<bool> is_read_;

@@ -181,8 +181,13 @@ bool FrameChain::is_believed(const Frame& caller, const Frame& callee) {
 
 ChainResult FrameChain::check() {
   first_still_ = frames_.size();
-  // A generator that has yielded since has no caller any more.
-  if (!frames_.empty() && frames_.back().is_generator) return ChainResult::kTorn;
+  if (!frames_.empty()) {
+    // C code called the first one of a thread. Where another one seems to have no caller, that was
+    // not written yet; a generator that has yielded since has none any more.
+    const Frame& first = frames_.back();
+    if (!first.is_entry || first.is_generator) return ChainResult::kTorn;
+    if (frames_.size() == 1 && !is_the_same(first, false)) return ChainResult::kTorn;
+  }
   if (std::any_of(frames_.begin(), frames_.end(), [](const Frame& f) { return f.has_ended; })) {
     return ChainResult::kTorn;
   }

@@ -58,20 +58,20 @@ SampledProcess::~SampledProcess() {
   shared_.sink.end_process(process_);
 }
 
-bool SampledProcess::look(int64_t now_ns, int64_t wall_ns) {
+bool SampledProcess::look(const Moment& moment) {
   ++looks_;
   if (paused_ == nullptr) {
-    if (!read_while_it_runs(now_ns)) return false;
+    if (!read_while_it_runs(moment.now_ns)) return false;
   } else {
-    const PausedLook::Outcome outcome = read_while_it_stands_still(now_ns, wall_ns);
+    const PausedLook::Outcome outcome = read_while_it_stands_still(moment);
     if (outcome == PausedLook::Outcome::kGone) return false;
     if (outcome == PausedLook::Outcome::kMissed) {
       shared_.counts.torn += threads_.size();
       return true;
     }
   }
-  refresh_names(now_ns);
-  for (const ThreadStack& stack : stacks_) take(stack, now_ns, wall_ns);
+  refresh_names(moment.now_ns);
+  for (const ThreadStack& stack : stacks_) take(stack, moment);
   shared_.counts.retries +=
       reader_.torn_reads() - std::exchange(retries_before_, reader_.torn_reads());
   forget_ended();
@@ -88,10 +88,10 @@ bool SampledProcess::read_while_it_runs(int64_t now_ns) {
 }
 
 // Which threads run is looked at before: to be stopped wakes those that wait.
-PausedLook::Outcome SampledProcess::read_while_it_stands_still(int64_t now_ns, int64_t wall_ns) {
+PausedLook::Outcome SampledProcess::read_while_it_stands_still(const Moment& moment) {
   for (auto& [tid, thread] : threads_) {
-    if (!thread.clock.look(now_ns)) reader_.expect_changes();
-    thread.is_running = thread.clock.is_running(wall_ns);
+    if (!thread.clock.look(moment.now_ns)) reader_.expect_changes();
+    thread.is_running = thread.clock.is_running(moment.elapsed_ns);
   }
   return paused_->read(reader_, stacks_);
 }
@@ -114,7 +114,8 @@ SampledProcess::Thread& SampledProcess::thread_of(const ThreadStack& stack) {
   return thread;
 }
 
-void SampledProcess::take(const ThreadStack& stack, int64_t now_ns, int64_t wall_ns) {
+void SampledProcess::take(const ThreadStack& stack, const Moment& moment) {
+  const int64_t now_ns = moment.now_ns;
   Thread& thread = thread_of(stack);
   const uint64_t seen_before = std::exchange(thread.seen_at, looks_);
   const bool is_new = seen_before == 0;
@@ -133,14 +134,15 @@ void SampledProcess::take(const ThreadStack& stack, int64_t now_ns, int64_t wall
     return;
   }
   if (paused_ == nullptr || is_new) {
-    thread.is_running = !stack.is_old && thread.clock.is_running(wall_ns);
+    thread.is_running = !stack.is_old && thread.clock.is_running(moment.elapsed_ns);
   }
   if (!thread.is_running) release_running(thread, true);
   if (shared_.options.only_with_gil && !stack.holds_gil) return;
   Sample sample;
   sample.thread = thread.number;
   sample.time_ns = now_ns;
-  sample.weight_ns = is_new ? std::min(wall_ns, shared_.options.period_ns) : wall_ns;
+  sample.weight_ns =
+      is_new ? std::min(moment.weight_ns, shared_.options.period_ns) : moment.weight_ns;
   sample.cpu_ns = thread.is_running ? sample.weight_ns : 0;
   sample.flags = static_cast<uint8_t>((stack.holds_gil ? kSampleHeldGil : 0) |
                                       (thread.is_running ? 0 : kSampleWaited));

@@ -3,7 +3,8 @@
 // told when it runs again, or after a second.
 //
 //   auto target = SampledProcess::open(pid, shared);
-//   if (!(*target)->look(now_ns, wall_ns)) ...        // ended, or another program by now
+//   if (!(*target)->look({now_ns, elapsed_ns, weight_ns})) ...        // ended, or another program
+//   by now
 #pragma once
 
 #include <sys/types.h>
@@ -46,9 +47,15 @@ class SampledProcess {
   SampledProcess(const SampledProcess&) = delete;
   ~SampledProcess();
 
+  struct Moment {
+    int64_t now_ns;
+    int64_t elapsed_ns;  // since the look before
+    int64_t weight_ns;   // that samples of this one stand for
+  };
+
   pid_t pid() const { return python_.pid(); }
   // False where it can not be read any more.
-  bool look(int64_t now_ns, int64_t wall_ns);
+  bool look(const Moment& moment);
   // Tells what is held back.
   void finish();
   // It has ended or is another program.
@@ -77,9 +84,9 @@ class SampledProcess {
   SampledProcess(PythonProcess python, SamplerState& shared);
 
   bool read_while_it_runs(int64_t now_ns);
-  PausedLook::Outcome read_while_it_stands_still(int64_t now_ns, int64_t wall_ns);
+  PausedLook::Outcome read_while_it_stands_still(const Moment& moment);
   Thread& thread_of(const ThreadStack& stack);
-  void take(const ThreadStack& stack, int64_t now_ns, int64_t wall_ns);
+  void take(const ThreadStack& stack, const Moment& moment);
   void hold(Thread& thread, const Sample& sample);
   void tell_held(Thread& thread);
   // Where the kernel's counts have moved, or must.

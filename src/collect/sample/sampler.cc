@@ -50,7 +50,7 @@ class Sampler::Impl {
       : shared_{options, sink, StackNumbers(sink), {}, 0, 0, files_to_keep(options.is_inside)} {}
 
   Status add(pid_t pid);
-  void tick();
+  void tick(int64_t weight_ns);
   void run(int64_t duration_ns, const std::function<bool()>& should_stop);
   void finish();
   bool has_targets() const { return !targets_.empty() || !waited_for_.empty(); }
@@ -133,7 +133,8 @@ void Sampler::Impl::try_waited(int64_t now_ns) {
   std::erase_if(given_up_, [](const auto& entry) { return ::kill(entry.first, 0) != 0; });
 }
 
-void Sampler::Impl::tick() {
+// `weight_ns` is what the looks stand for; 0: the time since the last ones.
+void Sampler::Impl::tick(int64_t weight_ns) {
   const int64_t now_ns = read_clock_ns(CLOCK_MONOTONIC);
   const int64_t wall_ns = last_tick_ns_ == 0 ? shared_.options.period_ns : now_ns - last_tick_ns_;
   last_tick_ns_ = now_ns;
@@ -141,19 +142,22 @@ void Sampler::Impl::tick() {
   look_for_children(now_ns);
   if (!waited_for_.empty()) try_waited(now_ns);
   std::erase_if(targets_, [&](const std::unique_ptr<SampledProcess>& target) {
-    if (target->look(now_ns, wall_ns)) return false;
+    const SampledProcess::Moment moment{now_ns, wall_ns, weight_ns > 0 ? weight_ns : wall_ns};
+    if (target->look(moment)) return false;
     // It has ended, or another program has taken its place: that may be Python as well.
     if (target->is_there()) waited_for_[target->pid()] = {now_ns, now_ns};
     return true;
   });
 }
 
-// Up to half a period: what the program does in even steps is not always met at the same one.
+// A look is anywhere in its period, so that what the program does in even steps is met at each of
+// them alike. It stands for that period, whatever the time since the last one is: that time is
+// longer where the look is late in its period, which may be where the program does one thing only.
 int64_t Sampler::Impl::jitter(int64_t period_ns) {
   random_ ^= random_ << 13;
   random_ ^= random_ >> 7;
   random_ ^= random_ << 17;
-  return static_cast<int64_t>(random_ % static_cast<uint64_t>(period_ns / 2 + 1));
+  return static_cast<int64_t>(random_ % static_cast<uint64_t>(period_ns));
 }
 
 void Sampler::Impl::run(int64_t duration_ns, const std::function<bool()>& should_stop) {
@@ -167,16 +171,17 @@ void Sampler::Impl::run(int64_t duration_ns, const std::function<bool()>& should
   int64_t tick_ns = begin_ns;  // the begin of the period that the next tick is in
   while (!should_stop() && has_targets()) {
     if (duration_ns > 0 && tick_ns - begin_ns >= duration_ns) break;
-    sleep_until(tick_ns + jitter(period_ns));
-    const int64_t late_ns = read_clock_ns(CLOCK_MONOTONIC) - tick_ns;
+    const int64_t due_ns = tick_ns + jitter(period_ns);
+    sleep_until(due_ns);
+    const int64_t late_ns = read_clock_ns(CLOCK_MONOTONIC) - due_ns;
+    int64_t periods = 1;
     if (late_ns >= 2 * period_ns) {
-      const int64_t missed = late_ns / period_ns - 1;
-      shared_.counts.missed_ticks += static_cast<uint64_t>(missed);
-      tick_ns += missed * period_ns;
+      periods = late_ns / period_ns;
+      shared_.counts.missed_ticks += static_cast<uint64_t>(periods - 1);
     }
     if (should_stop()) break;
-    tick();
-    tick_ns += period_ns;
+    tick(periods * period_ns);
+    tick_ns += periods * period_ns;
   }
 }
 
@@ -197,7 +202,7 @@ Sampler::Sampler(const SamplerOptions& options, SampleSink& sink)
 Sampler::~Sampler() = default;
 
 Status Sampler::add(pid_t pid) { return impl_->add(pid); }
-void Sampler::tick() { impl_->tick(); }
+void Sampler::tick() { impl_->tick(0); }
 void Sampler::run(int64_t duration_ns, const std::function<bool()>& should_stop) {
   impl_->run(duration_ns, should_stop);
 }

@@ -47,6 +47,8 @@ class StackReader::Impl {
     ThreadCopy copy;
     std::vector<StackFrame> frames;
     std::vector<StackFrame> probable;  // what the last copy gave, if that proved nothing
+    std::vector<StackFrame> unnamed;   // what it gave before the names were read
+    size_t unnamed_calls = 0;          // of its outermost frames, up to the last without a name
     bool is_known = false;             // `frames` is its stack, as of some time
     bool is_torn = false;
     bool is_old = false;
@@ -61,6 +63,7 @@ class StackReader::Impl {
   bool settle_pending();
   void give_up_pending();
   void find_unnamed();
+  size_t count_unnamed_calls(std::span<const StackFrame> frames) const;
   void give(std::vector<ThreadStack>& out);
 
   const PythonProcess& python_;
@@ -148,6 +151,7 @@ void StackReader::Impl::start(const std::function<bool(int32_t)>& has_run) {
     Thread& thread = threads_[i];
     thread.is_torn = false;
     thread.probable.clear();
+    thread.unnamed_calls = 0;
     thread.is_old = thread.is_known && has_run && !has_run(thread.known.tid);
     if (!thread.is_old) pending_.push_back(i);
   }
@@ -168,11 +172,11 @@ bool StackReader::Impl::copy_pending(bool with_list) {
     done += python_.memory().read_all(std::span(pieces_).subspan(done));
     if (done == pieces_.size()) break;
     if (done < of_list) return false;
-    // The thread that the piece belongs to is over, or its stack is elsewhere.
+    // The thread that the piece belongs to is over, or a part of its stack is.
     const auto next = std::find_if(pending_.begin(), pending_.end(),
                                    [&](uint32_t i) { return threads_[i].first_piece > done; });
     Thread& failed = threads_[*(next - 1)];
-    failed.copy.forget();
+    failed.copy.forget_piece(python_.layout(), done - failed.first_piece);
     failed.is_known = false;
     failed.is_torn = true;
     ++unread;
@@ -212,7 +216,8 @@ bool StackReader::Impl::take(Thread& thread) {
 }
 
 // A function may be gone, and another in its place, before its name was read. A name is right for
-// stacks that are copied after it was read and before it is looked at again.
+// stacks that are copied after it was read and before it is looked at again; and for one that was
+// copied before, where those functions are still in the same calls: they were there all the time.
 void StackReader::Impl::find_unnamed() {
   addresses_.clear();
   for (const Thread& thread : threads_) {
@@ -221,14 +226,29 @@ void StackReader::Impl::find_unnamed() {
   }
   codes_.check(addresses_);
   for (uint32_t i = 0; i < threads_.size(); ++i) {
-    const Thread& thread = threads_[i];
+    Thread& thread = threads_[i];
     if (thread.is_torn || thread.is_old) continue;
-    const bool is_named =
-        std::all_of(thread.frames.begin(), thread.frames.end(), [&](const StackFrame& frame) {
-          return codes_.find(frame.code) != nullptr && (is_paused_ || !codes_.is_new(frame.code));
-        });
-    if (!is_named) pending_.push_back(i);
+    const size_t unnamed_calls = count_unnamed_calls(thread.frames);
+    if (thread.unnamed_calls > 0 && count_unnamed_calls(thread.unnamed) == 0 &&
+        have_same_calls(thread.frames, thread.unnamed, thread.unnamed_calls)) {
+      thread.frames = std::move(thread.unnamed);
+    } else if (unnamed_calls > 0) {
+      pending_.push_back(i);
+      thread.unnamed = thread.frames;
+      thread.unnamed_calls = unnamed_calls;
+      continue;
+    }
+    thread.unnamed_calls = 0;
   }
+}
+
+// How many of the outermost frames there are up to the innermost one whose name is not sure; 0
+// where all are.
+size_t StackReader::Impl::count_unnamed_calls(std::span<const StackFrame> frames) const {
+  const auto first = std::find_if(frames.begin(), frames.end(), [&](const StackFrame& frame) {
+    return codes_.find(frame.code) == nullptr || (!is_paused_ && codes_.is_new(frame.code));
+  });
+  return static_cast<size_t>(frames.end() - first);
 }
 
 void StackReader::Impl::give(std::vector<ThreadStack>& out) {

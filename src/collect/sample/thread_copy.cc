@@ -71,12 +71,15 @@ bool ThreadCopy::settle(const PythonLayout& layout) {
   // more (frame_chain.h); of 3.8 to 3.10 it is all that there is.
   is_top_the_same_ =
       layout.top == PythonLayout::Top::kCurrentFrame || value_at<uint64_t>(tail) == top;
-  if (chunk != chunk_) {
-    chunk_ = chunk;
-    areas_.clear();
-    is_settled = is_settled && top_frame_ == 0;
-  }
+  chunk_ = chunk;
   return is_settled;
+}
+
+// Parts of Python's stack come and go as it grows and shrinks; the others are as good as before.
+void ThreadCopy::forget_piece(const PythonLayout& layout, size_t number) {
+  const size_t heads = layout.top == PythonLayout::Top::kCFrame ? 2 : 1;
+  if (number < heads || number >= heads + 2 * areas_.size()) return forget();
+  areas_.erase(areas_.begin() + static_cast<ptrdiff_t>((number - heads) % areas_.size()));
 }
 
 void ThreadCopy::forget() {
@@ -104,25 +107,49 @@ uint64_t ThreadCopy::covered_after(uint64_t address) const {
 }
 
 bool ThreadCopy::learn(const ProcessMemory& memory, const PythonLayout& layout, uint64_t frame) {
-  std::vector<uint8_t> head(layout.frame.size);
+  std::vector<uint8_t> own_head(layout.frame.size);
+  std::vector<uint8_t> part;  // of Python's stack, which many frames lie in
+  uint64_t part_address = 0;
   for (int i = 0; i < kMaxLearned && frame != 0; ++i) {
-    const bool is_known = std::any_of(areas_.begin(), areas_.end(), [&](const Area& area) {
-      return frame >= area.address && frame - area.address + layout.frame.size <= area.bytes;
-    });
-    if (frame >= kUserSpaceEnd || !memory.read(frame, head)) return i > 0;
-    if (!is_known && !learn_chunk(memory, frame, layout.frame.size)) {
-      const bool has_slots =
-          layout.frame.stack_top != kNowhere && head[layout.frame.owner] == kOwnedByGenerator;
-      if (has_slots) {  // a generator's, with its state before it
-        const uint32_t before = layout.generator.iframe - layout.generator.frame_state;
-        cover(frame - before, before + layout.frame.size + kSlotsAside * sizeof(uint64_t));
-      } else {
-        cover(frame, layout.frame.size);
-      }
+    if (frame >= kUserSpaceEnd) return i > 0;
+    const uint8_t* head = own_head.data();
+    if (frame >= part_address && frame - part_address + layout.frame.size <= part.size()) {
+      head = part.data() + (frame - part_address);
+    } else if (!memory.read(frame, own_head)) {
+      return i > 0;
+    } else if (const Area* area = find_or_learn(memory, layout, frame, own_head)) {
+      part.resize(area->bytes);
+      part_address = area->address;
+      if (!memory.read(part_address, part)) part.clear();
     }
-    frame = value_at<uint64_t>(head.data() + layout.frame.previous);
+    frame = value_at<uint64_t>(head + layout.frame.previous);
   }
   return true;
+}
+
+// The area that a frame is in; its own one where it does not lie on Python's stack.
+const ThreadCopy::Area* ThreadCopy::find_or_learn(const ProcessMemory& memory,
+                                                  const PythonLayout& layout, uint64_t frame,
+                                                  std::span<const uint8_t> head) {
+  const auto find_area = [&]() -> const Area* {
+    const auto found = std::find_if(areas_.begin(), areas_.end(), [&](const Area& area) {
+      return frame >= area.address && frame - area.address + layout.frame.size <= area.bytes;
+    });
+    return found == areas_.end() ? nullptr : &*found;
+  };
+  const Area* known = find_area();
+  if (known != nullptr) return known;
+  if (!learn_chunk(memory, frame, layout.frame.size)) {
+    const bool has_slots =
+        layout.frame.stack_top != kNowhere && head[layout.frame.owner] == kOwnedByGenerator;
+    if (has_slots) {  // a generator's, with its state before it
+      const uint32_t before = layout.generator.iframe - layout.generator.frame_state;
+      cover(frame - before, before + layout.frame.size + kSlotsAside * sizeof(uint64_t));
+    } else {
+      cover(frame, layout.frame.size);
+    }
+  }
+  return find_area();
 }
 
 // Where the frame lies in one of the chunks of Python's stack, the part of it that is in use.

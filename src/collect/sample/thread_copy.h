@@ -25,7 +25,9 @@ class ThreadCopy {
   void append_pieces(const PythonLayout& layout, std::vector<ProcessMemory::Piece>& pieces);
   // Takes notice of where things are now. False: not where they were looked for.
   bool settle(const PythonLayout& layout);
-  // The copy could not be read: nothing is known.
+  // The piece with this number could not be read, and what it was of is not there any more.
+  void forget_piece(const PythonLayout& layout, size_t number);
+  // Nothing is known.
   void forget();
 
   // The thread's state, and a field of it, as copied first.
@@ -58,13 +60,8 @@ class ThreadCopy {
     uint32_t offset = 0;          // in the copy
     mutable uint32_t unused = 0;  // reads since it was needed
   };
-  struct Chunk {
-    uint64_t address = 0;
-    uint64_t previous = 0;
-    uint64_t bytes = 0;
-    uint64_t used = 0;
-  };
-
+  const Area* find_or_learn(const ProcessMemory& memory, const PythonLayout& layout, uint64_t frame,
+                            std::span<const uint8_t> head);
   bool learn_chunk(const ProcessMemory& memory, uint64_t frame, uint32_t frame_bytes);
   void cover(uint64_t address, uint64_t bytes);
 
@@ -73,7 +70,7 @@ class ThreadCopy {
   uint64_t chunk_ = 0;
   uint64_t top_frame_ = 0;
   bool is_top_the_same_ = false;
-  std::vector<Area> areas_;    // the newest chunk of Python's stack first, where there is one
+  std::vector<Area> areas_;    // chunks of Python's stack, and frames that lie elsewhere
   std::vector<uint8_t> copy_;  // state, cframe, areas, areas again, state's top, cframe
   uint32_t head_bytes_ = 0;
   uint32_t copied_bytes_ = 0;  // of the areas, once

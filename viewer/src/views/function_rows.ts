@@ -50,7 +50,7 @@ function per(ns: Cell, calls: Cell): Cell {
   return typeof ns === "number" && typeof calls === "number" && calls > 0 ? ns / calls : null;
 }
 
-function placeOf(file: Cell, line: Cell, name: string): string {
+export function placeOf(file: Cell, line: Cell, name: string): string {
   return file === null || file === "" ? name : `${file}:${line ?? 0}(${name})`;
 }
 

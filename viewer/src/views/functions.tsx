@@ -12,6 +12,7 @@ import type { FlameOptions, TableAnswer } from "../source";
 import { run, setState, stateOf } from "../state";
 import { cellOf, DataTable } from "../table";
 import { callsText, FUNCTION_COLUMNS, FUNCTION_TITLES, functionRows } from "./function_rows";
+import { LineTable } from "./lines";
 import { ToTimeline } from "./links";
 import "./views.css";
 
@@ -65,6 +66,12 @@ function FunctionsOf({ rows }: { rows: TableAnswer }) {
   const focus = stateOf("functions.focus").value;
   const wanted = chosen === "" ? FUNCTION_KINDS : chosen === "all" ? "" : chosen;
   const { answer, tree, kind } = useStacks(wanted, chosen !== "");
+  const lines = useAnswer(
+    (signal) => source.table(run.value, "lines", { limit: 0 }, signal),
+    [run.value, version()],
+  ).data;
+  const hasLines = lines !== undefined && lines.rows.length > 0;
+  const showsLines = hasLines && stateOf("functions.table").value === "lines";
   return (
     <section class="view">
       <div class="view-tools">
@@ -79,6 +86,17 @@ function FunctionsOf({ rows }: { rows: TableAnswer }) {
           ]}
           onChange={(value) => setState({ "functions.show": value, "functions.zoom": null })}
         />
+        {hasLines && (
+          <Choice
+            title="Table of"
+            value={showsLines ? "lines" : "functions"}
+            options={[
+              ["functions", "functions"],
+              ["lines", "lines"],
+            ]}
+            onChange={(value) => setState({ "functions.table": value })}
+          />
+        )}
         {focus !== "" && (
           <button type="button" onClick={() => focusOn("")}>
             Back to all stacks
@@ -102,7 +120,9 @@ function FunctionsOf({ rows }: { rows: TableAnswer }) {
       ) : (
         <Note>No stacks were recorded: see the table.</Note>
       )}
-      {hasFunctions ? (
+      {showsLines ? (
+        <LineTable table={lines} />
+      ) : hasFunctions ? (
         <FunctionTable rows={rows} tree={tree} isSandwich={focus !== ""} focus={focus} />
       ) : (
         <Note>{rows.stats?.notes?.join(" ") ?? "No functions were recorded."}</Note>
