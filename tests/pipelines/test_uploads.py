@@ -89,7 +89,7 @@ def test_a_step_sends_its_run_to_azure_and_it_is_read_from_there(
     if how != "run":  # which has no index
         check_run(tmp_path / FOLDER)
     assert functions_of(url, env)["train"] == STEPS
-    (recording,) = (name for name in local if name.endswith(".sscope"))
+    (recording,) = (name for name in local if re.fullmatch(r"\d+\.sscope", name))
     assert functions_of(f"{url}/{recording}", env) == functions_of(tmp_path / FOLDER)
 
 
@@ -168,7 +168,7 @@ def test_a_step_makes_its_run_artifacts_of_the_mlflow_run(
     local = files_of(tmp_path / FOLDER)
     sent = tracking.read(run, tmp_path / "artifacts")
     assert sent == {f"profiler_results/{name}": data for name, data in local.items()}
-    (recording,) = (name for name in local if name.endswith(".sscope"))
+    (recording,) = (name for name in local if re.fullmatch(r"\d+\.sscope", name))
     for path in ("", "/profiler_results", f"/profiler_results/{recording}"):
         assert functions_of(f"mlflow://{run}{path}", env)["train"] == STEPS
 

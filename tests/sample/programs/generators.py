@@ -1,4 +1,5 @@
-"""Work in generators, in a generator that hands on to another, and in coroutines that await."""
+"""Work in generators, in a generator that hands on to another, and in coroutines that await. Each
+takes as long on any machine."""
 
 from collections.abc import Generator, Iterable
 from time import monotonic, thread_time
@@ -8,28 +9,28 @@ from truth import Cpu, run
 
 def numbers(cpu: Cpu) -> Generator[int, None, None]:
     while True:
-        begin = thread_time()
-        for i in range(3_000):
-            i * i
-        cpu["numbers"] += thread_time() - begin
+        begin = now = thread_time()
+        while now < begin + 240e-6:
+            now = thread_time()
+        cpu["numbers"] += now - begin
         yield 1
 
 
 def squares(cpu: Cpu, source: Iterable[int]) -> Generator[int, None, None]:
     for x in source:
-        begin = thread_time()
-        for i in range(1_500):
-            i * i
-        cpu["squares"] += thread_time() - begin
+        begin = now = thread_time()
+        while now < begin + 120e-6:
+            now = thread_time()
+        cpu["squares"] += now - begin
         yield x
 
 
 def delegated(cpu: Cpu) -> Generator[int, None, None]:
     for _ in range(5):
-        begin = thread_time()
-        for i in range(2_000):
-            i * i
-        cpu["delegated"] += thread_time() - begin
+        begin = now = thread_time()
+        while now < begin + 160e-6:
+            now = thread_time()
+        cpu["delegated"] += now - begin
         yield 1
 
 
@@ -44,10 +45,10 @@ class Pause:
 
 
 async def bottom(cpu: Cpu) -> None:
-    begin = thread_time()
-    for i in range(2_500):
-        i * i
-    cpu["bottom"] += thread_time() - begin
+    begin = now = thread_time()
+    while now < begin + 200e-6:
+        now = thread_time()
+    cpu["bottom"] += now - begin
     await Pause()
 
 
