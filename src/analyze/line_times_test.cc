@@ -93,8 +93,7 @@ TEST_F(LineTimesTest, AForkedWorkersLinesAreThoseAfterItsBegin) {
   look(worker, idle, kSampleHeldGil);
   const Trace trace = std::move(builder_).finish();
   const LineTimes times(trace, {});
-  EXPECT_EQ(text(trace, times),
-            "Pictures.__getitem__:22 0+0+20; Pictures.__getitem__:23 20+0+0");
+  EXPECT_EQ(text(trace, times), "Pictures.__getitem__:22 0+0+20; Pictures.__getitem__:23 20+0+0");
   EXPECT_EQ(times.looks(), 3u);
 }
 
