@@ -3,8 +3,7 @@
 // told when it runs again, or after a second.
 //
 //   auto target = SampledProcess::open(pid, shared);
-//   if (!(*target)->look({now_ns, elapsed_ns, weight_ns})) ...        // ended, or another program
-//   by now
+//   if (!(*target)->look({now_ns, elapsed_ns, weight_ns})) ...   // ended, or another program now
 #pragma once
 
 #include <sys/types.h>
