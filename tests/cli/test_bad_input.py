@@ -34,6 +34,7 @@ def load_stats(stepscope: Run, path: pathlib.Path) -> dict[str, object]:
 def test_missing_file_is_named(stepscope: Run, tmp_path: pathlib.Path) -> None:
     path = tmp_path / "no.json"
     expect_one_line(stepscope("report", path), f"{path}: no such file")
+    expect_one_line(stepscope("ranks", path), f"{path}: no such file")
 
 
 def test_empty_file_is_said_to_be_empty(stepscope: Run, tmp_path: pathlib.Path) -> None:
